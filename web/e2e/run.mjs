@@ -223,8 +223,8 @@ scenario('the context inspector at three leaves: order, texts, ids and what is l
     const rows = await p.locator('button.mg:not(.out)').evaluateAll((m) => m.map((x) => ({ id: x.dataset.entry, n: Number(x.querySelector('.num').textContent), text: x.querySelector('.trunc').textContent })));
     assert.deepEqual(rows.map((r) => r.id), told.entryIds.map((id) => id ?? ''));
     assert.deepEqual(rows.map((r) => r.n), told.messages.map((_, i) => i + 1));
-    const plain = (t) => t.replace(/\u001b\[[\d;]*m/g, '').replace(/\s+/g, ' ').trim();
-    told.messages.forEach((m, i) => { const first = plain(typeof m.content === 'string' ? m.content : m.content?.find((b) => b.type === 'text')?.text ?? m.summary ?? ''); assert.ok(rows[i].text.trim().startsWith(first.slice(0, 60)), `${i}: ${rows[i].text} / ${first.slice(0, 80)}`); });
+    const plain = (t) => t.replace(/\u001b\[[\d;]*m/g, '').replace(/(^|\s)#{1,6}\s/g, '$1').replace(/[`*]/g, '').replace(/\s+/g, ' ').trim();
+    told.messages.forEach((m, i) => { const first = plain(typeof m.content === 'string' ? m.content : m.content?.find((b) => b.type === 'text')?.text ?? m.summary ?? ''); const shown = m.toolName ? rows[i].text.replace(`${m.toolName} `, '') : rows[i].text; assert.ok(shown.trim().startsWith(first.slice(0, 60)), `${i}: ${shown} / ${first.slice(0, 80)}`); });
     const outs = {};
     for (const t of await p.locator('.mg.out').allTextContents()) { const [, n, why] = /^([\d,]+) entr(?:y|ies) left out: (.*)$/.exec(t); outs[why] = (outs[why] ?? 0) + Number(n.replace(',', '')); }
     assert.deepEqual(outs, leftOut(told.explain));
@@ -358,7 +358,7 @@ scenario('what was written meanwhile stops the move, and is named', async (w) =>
   const before = readFileSync(w.file(s.id));
   await p.getByRole('button', { name: 'Move the leaf' }).click();
   await p.waitForSelector('dialog .banner.blue');
-  assert.match(await text(p, 'dialog .banner'), /2 entries were appended while you decided\. Your move was not made/);
+  assert.match(await text(p, 'dialog .banner'), /pi appended 2 entries while you decided\. Your move was not made/);
   assert.deepEqual(readFileSync(w.file(s.id)), before);
   await p.getByRole('button', { name: 'Move anyway' }).click();
   await wait(p, () => !document.querySelector('dialog[open]'));

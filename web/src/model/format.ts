@@ -40,6 +40,12 @@ export function duration(ms: number): string {
   return m < 60 ? `${m} m ${s % 60} s` : `${Math.floor(m / 60)} h ${m % 60} m`;
 }
 
+// A stretch of time, roughly.
+export function span(ms: number): string {
+  const s = Math.round(ms / 1000);
+  return s < 60 ? `${s} s` : s < 3600 ? `${Math.round(s / 60)} min` : s < 86_400 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86_400)} d`;
+}
+
 export function age(then: number, now: number): string {
   const s = Math.max(0, (now - then) / 1000);
   if (s < 60) return 'now';

@@ -20,12 +20,19 @@ export function timeline(w: Worker): { at: number; what: string; text: string }[
   return rows.map((r, i) => ({ r, i })).sort((a, b) => (a.r.at && b.r.at ? a.r.at - b.r.at : 0) || a.i - b.i).map(({ r }) => r);
 }
 
+// From the first to the last that is known of it.
+function sinceFirst(w: Worker): number {
+  const times = [...w.events, ...w.evidence].map(when).filter(Boolean);
+  return times.length > 1 ? Math.max(...times) - Math.min(...times) : 0;
+}
+
 const TONES: Record<string, string> = { completed: 'green', failed: 'red', cancelled: 'amber', partial: 'amber', running: 'blue', pending: '' };
 
 function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Element {
   const [open, setOpen] = useState(false);
   const rows = open ? timeline(w) : [];
-  const cost = [w.durationMs ? duration(w.durationMs) : '', w.tokens ? tokens(w.tokens) : ''].filter(Boolean).join(' · ');
+  const lasted = w.durationMs ?? sinceFirst(w);
+  const cost = [lasted ? duration(lasted) : '', w.tokens ? tokens(w.tokens) : ''].filter(Boolean).join(' · ');
   return (
     <>
       <button class="wk" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -36,7 +43,7 @@ function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Ele
         <div class="evs">
           {prompt && <div class="ev"><span class="dim">prompt</span><span class="wide">{visible(prompt)}</span></div>}
           {w.summary && <div class="ev"><span class="dim">result</span><span class="wide">{visible(w.summary)}</span></div>}
-          {rows.map((r, i) => <div class="ev" key={i}><span class="num dim">{r.at ? timeFull(r.at) : ''}</span><span>{visible(r.what)}</span><span class="tx">{visible(r.text)}</span></div>)}
+          {rows.map((r, i) => <div class="ev" key={i}><span class="num dim">{r.at ? timeFull(r.at) : ''}</span><span>{visible(r.what)}</span><span class={r.what === 'tool' ? 'tx mono' : 'tx'}>{visible(r.text)}</span></div>)}
           {!rows.length && !prompt && <p class="dim">Nothing more is known of this worker.</p>}
         </div>
       )}
@@ -50,10 +57,10 @@ export function Provenance({ d }: { d: Projection['diagnostics'] }): JSX.Element
   return <div class={d.fallbackUsed ? 'prov warn' : 'prov'}><span>Shown from <b>{d.selectedSource}</b></span>{others.length > 0 && <><span>·</span><span>also present: {others.join(', ')}</span></>}<span>·</span><span>{d.fallbackUsed ? 'a fallback was used' : 'no fallback'}</span></div>;
 }
 
-export function Batch({ projection, tasks }: { projection: Projection | null; tasks: { taskId: string; agent: string; prompt?: string }[] }): JSX.Element {
+export function Batch({ projection, tasks, goal: told }: { projection: Projection | null; tasks: { taskId: string; agent: string; prompt?: string }[]; goal?: string }): JSX.Element {
   const workers: Worker[] = projection?.workers ?? tasks.map((t) => ({ taskId: t.taskId, agent: t.agent, status: 'pending', events: [], evidence: [], toolRoutes: [] }));
   const status = projection?.status ?? 'pending';
-  const goal = tasks.length === 1 ? tasks[0]!.prompt : undefined;
+  const goal = told ?? (tasks.length === 1 ? tasks[0]!.prompt : undefined);
   return (
     <div class="batch">
       <div class="batch-h"><Icon name="users" />{plural(workers.length, 'worker')}<span class="dim trunc">{goal ? visible(goal) : ''}</span><span class={`chip end ${TONES[status] ?? ''}`}>{status === 'completed' ? 'all done' : status}</span></div>

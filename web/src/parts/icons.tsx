@@ -23,7 +23,7 @@ const P: Record<string, string[]> = {
   filter: ['M2 4h12M4.500 8h7M6.500 12h3'], chart: ['M3 13V8M8 13V3M13 13V6'], list: ['M5.500 4H14M5.500 8H14M5.500 12H14M2.500 4h.01M2.500 8h.01M2.500 12h.01'],
   arrowd: ['M8 3v10M4 9l4 4 4-4'], trash: ['M2.500 4.500h11M6 4.500V3h4v1.500M4 4.500l.6 8.500h6.800l.6-8.500'],
   help: ['M2 8a6 6 0 1 0 12 0A6 6 0 0 0 2 8', 'M6.300 6.300a1.750 1.750 0 1 1 2.500 1.900c-.5.3-.8.6-.8 1.200M8 11.500h.01'],
-  fork: ['M8 13V9M8 9C8 6 4 7 4 3.500M8 9c0-3 4-2 4-5.500'], swap: ['M3 6h9l-2.500-2.500M13 10H4l2.500 2.500'],
+  fork: ['M8 13V9M8 9C8 6 4 7 4 3.500M8 9c0-3 4-2 4-5.500'],
 };
 
 export function Icon({ name, small = true }: { name: string; small?: boolean }): JSX.Element {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Block, Image, Text } from '../model/body.ts';
-import { bytes, duration } from '../model/format.ts';
+import { bytes, duration, span } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { argument, editPairs, exitStatus, family, inAWord, patchOf, todos, type Call, type Result, type Word } from '../model/tools.ts';
 import { Ansi, Code, MadeDiff, StoredDiff } from './code.tsx';
@@ -11,7 +11,7 @@ import { JsonTree } from './json.tsx';
 import { SourceContext } from './source.ts';
 import { Markdown, MoreBytes, useLong } from './text.tsx';
 
-export interface ToolUse { call: Call | null; result: Result | null; resultEntry: string; callEntry: string; ms: number | null }
+export interface ToolUse { call: Call | null; result: Result | null; resultEntry: string; callEntry: string; ms: number | null; since?: number }   // since: it still runs, from then on
 
 const PIXELS_MAX = 40e6;
 
@@ -80,14 +80,22 @@ function Opened({ use }: { use: ToolUse }): JSX.Element {
   return <ResultText use={use} />;
 }
 
+// A call whose result the agent still waits for.
+function Running({ since }: { since: number }): JSX.Element {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => { const t = setInterval(() => setNow(Date.now()), 1000); return () => clearInterval(t); }, []);
+  return <><span class="dot live" aria-hidden="true" /><span class="num">running for {span(Math.max(0, now - since))}</span></>;
+}
+
 export function ToolRow({ use, open, toggle }: { use: ToolUse; open: boolean; toggle: () => void }): JSX.Element {
   const name = use.call?.name ?? use.result?.name ?? 'result';
   const word: Word = use.call ? inAWord(use.call, use.result) : { text: 'without a call', tone: 'plain' };
+  const size = use.result && use.call && family(use.call.name) === 'shell' ? use.result.text.reduce((n, t) => n + ('$ref' in t ? t.bytes : 0), 0) : 0;
   return (
     <>
       <button class="tool-r" aria-expanded={open} onClick={toggle}>
         <Icon name={open ? 'down' : 'right'} /><span class="nm">{visible(name)}</span><span class="arg trunc">{use.call ? visible(argument(use.call)).slice(0, 300) : ''}</span>
-        <span class="end"><WordView word={word} />{use.ms !== null && use.ms > 50 && <span class="hidep num">{duration(use.ms)}</span>}</span>
+        <span class="end">{size > 0 && <span class="num">{bytes(size)}</span>}{use.since ? <Running since={use.since} /> : <WordView word={word} />}{use.ms !== null && use.ms > 50 && <span class="hidep num">{duration(use.ms)}</span>}</span>
       </button>
       {open && <div class="tool-x"><Opened use={use} /></div>}
     </>

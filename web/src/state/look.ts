@@ -54,6 +54,8 @@ export abstract class Look implements Shown {
   });
 
   abstract body(i: number): Entry | undefined;
+  // How much was sent with the first reply after a compaction; null if that is not known.
+  contextAfter(_i: number): number | null { return null; }
   abstract need(who: 'rows' | 'rail', entries: number[], soon?: boolean): void;
   abstract more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }>;
   abstract media(entryId: string, n: number): string | null;

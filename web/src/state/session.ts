@@ -20,11 +20,16 @@ const BLOCK = 4096, BLOCKS_MAX = 12;
 const PREVIEW = 60;
 const STILL_MS = 60;
 const JOIN_MS = 80;            // what comes within is shown together
+const FIGURES_MS = 2000;       // and figures are read again once for all that comes within
+
+interface Turns { seq: number[]; context: (number | null)[]; cost: (number | null)[] }
 
 export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
   readonly context = signal<ContextReply | null>(null);
   readonly mark = signal<string | null>(null);   // one end of a comparison
+  private readonly turns = signal<Turns | null>(null);
+  readonly cost = computed(() => { const c = (this.turns.value?.cost ?? []).filter((x) => x !== null); return c.length ? c.reduce((a, b) => a + b, 0) : null; });
   private bodies = new Bodies();
   private asked = new Set<number>();
   private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
@@ -46,6 +51,7 @@ export class SessionState extends Look {
     this.request?.abort();
     clearTimeout(this.timer);
     clearTimeout(this.late);
+    clearTimeout(this.figures);
     if (this.skeleton.n && !this.sub) keepSeen(this.key, this.skeleton.seq[this.skeleton.n - 1]!);
   }
 
@@ -331,7 +337,7 @@ export class SessionState extends Look {
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;
-    this.context.value = null;
+    this.figuresLater();
     this.shape.value++;
   }
 
@@ -349,7 +355,7 @@ export class SessionState extends Look {
   setLeaf(id: string | null): void {
     this.skeleton.leaf = id === null ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
     this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
-    this.context.value = null;
+    this.figuresLater(0);
     this.shape.value++;
   }
 
@@ -469,7 +475,39 @@ export class SessionState extends Look {
     }
   }
 
+  private contextLeaf: string | null = null;
+  private figures = 0;
+
+  // What the header and the inspector tell is read again, once for all that comes within a while; until then
+  // the last answer stands, so that nothing blinks while an agent writes.
+  private figuresLater(wait = FIGURES_MS): void {
+    if (this.context.value === null || (this.figures && wait)) return;
+    clearTimeout(this.figures);
+    this.figures = setTimeout(() => { this.figures = 0; void this.loadContext(this.contextLeaf); void this.loadTurns(); }, wait) as unknown as number;
+  }
+
+  // Context and cost of each reply, by the number of its line.
+  async loadTurns(): Promise<void> {
+    if (this.sub) return;
+    try {
+      this.turns.value = await get<Turns>(`${this.path}/usage`, { by: 'turn' });
+    } catch { /* Figures of comfort: the page does without. */ }
+  }
+
+  contextAfter(i: number): number | null {
+    const t = this.turns.value, s = this.skeleton;
+    if (!t) return null;
+    const path = this.viewPath.value;
+    for (let k = path.indexOf(i) + 1; k > 0 && k < path.length; k++) {
+      if (s.kindAt(path[k]!) === 'c') return null;
+      const at = s.roleAt(path[k]!) === 'a' ? t.seq.indexOf(s.seq[path[k]!]!) : -1;
+      if (at >= 0) return t.context[at] ?? null;
+    }
+    return null;
+  }
+
   async loadContext(leaf: string | null): Promise<void> {
+    this.contextLeaf = leaf;
     try {
       this.context.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, messages: 'head', ...(leaf ? { leaf } : {}), ...this.params });
     } catch (e) {

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
 import type { ContextReply, DiffReply, DiffSide } from '../api/types.ts';
 import { body, plainText } from '../model/body.ts';
-import { count, money, plural, time } from '../model/format.ts';
+import { count, money, plural, span, time } from '../model/format.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import { project, type Row } from '../model/rows.ts';
 import { readable, visible } from '../model/safe.ts';
@@ -21,15 +21,17 @@ import { Weights } from './weights.tsx';
 
 type CompareRoute = Extract<Route, { page: 'compare' }>;
 type Pane = 'conversation' | 'files' | 'context';
-const ROWS = 40;
+const ROWS = 80;   // two for each turn: what was asked, and what followed
 
-// The rows of one side behind the fork, in pairs: prompts meet prompts, what lies between them goes along.
+// The rows of one side behind the fork, in pairs: prompts stand beside prompts, and what followed one beside what
+// followed the other.
 export function turns(rows: Row[]): Row[][] {
   const out: Row[][] = [];
   for (const r of rows) {
     if (r.kind === 'leaf' || r.kind === 'hidden') continue;
-    if (r.kind === 'prompt' || !out.length) out.push([r]);
-    else out.at(-1)!.push(r);
+    if (r.kind === 'prompt') out.push([r], []);
+    else if (out.length) out.at(-1)!.push(r);
+    else out.push([], [r]);
   }
   return out;
 }
@@ -40,7 +42,9 @@ function Head({ session, id, side, lane }: { session: SessionState; id: string; 
   const s = session.skeleton, i = s.index.get(id)!;
   const active = session.onActivePath.value[i] === 1;
   const start = s.branchStart(i, session.onActivePath.value);
-  return <div class="cmp-h"><span class={lane ? 'dot lane1' : 'dot'} /><h2 class="trunc">{active ? 'Active path' : visible(session.words(start)) || id.slice(0, 8)}</h2>{i === s.leaf && <span class="chip green">leaf</span>}<span class="end dim num">{plural(side.entries, 'entry', 'entries')}{typeof side.cost === 'number' ? ` · ${money(side.cost)}` : ''}</span></div>;
+  const first = s.path(i).at(-side.entries);
+  const lasted = first === undefined ? 0 : s.time[i]! - s.time[first]!;
+  return <div class="cmp-h"><span class={lane ? 'dot lane1' : 'dot'} /><h2 class="trunc">{active ? 'Active path' : visible(session.words(start)) || id.slice(0, 8)}</h2>{i === s.leaf && <span class="chip green">leaf</span>}<span class="end dim num">{plural(side.entries, 'entry', 'entries')}{typeof side.cost === 'number' ? ` · ${money(side.cost)}` : ''}{lasted > 0 ? ` · ${span(lasted)}` : ''}</span></div>;
 }
 
 // The text of a prompt that was asked on both sides, with the words that differ marked.
@@ -66,7 +70,7 @@ function Turn({ session, rows, against, folds, toggle }: { session: SessionState
   void session.bodyCount.value;
   const mine = promptText(session, rows), others = promptText(session, against);
   const twice = mine !== null && others !== null && mine !== others;
-  return <div class="cell">{twice && <AskedTwice session={session} row={rows![0]!} mine={mine} others={others} />}{(twice ? rows!.slice(1) : rows)?.map((row) => <Boundary key={row.key} what="entry"><ConversationRow session={session} row={row} folds={folds} toggle={toggle} goTo={(id) => go(sessionAt(session.key, id))} view={(id) => go(sessionAt(session.key, id || null))} label={() => undefined} resume={null} notShown={0} showAll={() => undefined} /></Boundary>)}</div>;
+  return <div class="cell">{twice && <AskedTwice session={session} row={rows![0]!} mine={mine} others={others} />}{(twice ? rows!.slice(1) : rows)?.map((row) => <Boundary key={row.key} what="entry"><ConversationRow session={session} row={row} folds={folds} toggle={toggle} goTo={(id) => go(sessionAt(session.key, id))} view={(id) => go(sessionAt(session.key, id || null))} label={() => undefined} resume={null} following={false} notShown={0} showAll={() => undefined} /></Boundary>)}</div>;
 }
 
 function Files({ side }: { side: DiffSide }): JSX.Element {
@@ -110,14 +114,14 @@ export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
     <main class="cmp-page" id="main" tabIndex={-1}>
       <div class="sh"><div class="nm"><h1 class="trunc">“{nameOf(ia!)}” and “{nameOf(ib!)}”</h1><div class="sub">{diff.fork && <><span>parted after</span><span class="mono">{diff.fork.slice(0, 8)}</span><i /></>}<span class="num">{plural(diff.common, 'entry', 'entries')} in common</span><i /><span class="num">{count(diff.a.entries)} and {count(diff.b.entries)} after it</span></div></div>
         <span class="seg" role="group" aria-label="Show">{(['conversation', 'files', 'context'] as const).map((p) => <button key={p} aria-pressed={pane === p} onClick={() => setPane(p)}>{p[0]!.toUpperCase() + p.slice(1)}</button>)}</span>
-        <a class="btn hide" href={formatRoute({ ...r, a: r.b, b: r.a })}><Icon name="swap" />Swap</a>{mayWrite.value && <button class="btn pri hide" disabled={session.acting} onClick={() => void session.continueFrom(r.a)}>Continue from left</button>}</div>
+        <a class="btn hide" href={formatRoute({ ...r, a: r.b, b: r.a })}>Swap</a>{mayWrite.value && <button class="btn pri hide" disabled={session.acting} onClick={() => void session.continueFrom(r.a)}>Continue from left</button>}</div>
       <SourceContext.Provider value={session}><div class="cmp">
         <section><Head session={session} id={r.a} side={diff.a} lane={false} /></section><section><Head session={session} id={r.b} side={diff.b} lane /></section>
         <a class="bandrow" href={sessionAt(r.key, diff.fork)}><Icon name="right" />{plural(diff.common, 'entry', 'entries')} in common{foldedAt ? `, up to ${foldedAt}` : ''}</a>
         {pane === 'files' ? <><section><Files side={diff.a} /></section><section><Files side={diff.b} /></section></>
           : pane === 'context' ? <><section><ContextSide session={session} leaf={r.a} /></section><section><ContextSide session={session} leaf={r.b} /></section></>
             : Array.from({ length: Math.min(n, shown) }, (_, k) => [<section key={`a${k}`}><Turn session={session} rows={sides.a[k]} against={sides.b[k]} folds={folds} toggle={toggle} /></section>, <section key={`b${k}`}><Turn session={session} rows={sides.b[k]} against={sides.a[k]} folds={folds} toggle={toggle} /></section>])}
-        {pane === 'conversation' && n > shown && <button class="bandrow" onClick={() => setShown(shown + ROWS)}>Show {n - shown} more turns</button>}
+        {pane === 'conversation' && n > shown && <button class="bandrow" onClick={() => setShown(shown + ROWS)}>Show {Math.ceil((n - shown) / 2)} more turns</button>}
       </div></SourceContext.Provider>
       <ContinueDialog session={session} />
     </main>

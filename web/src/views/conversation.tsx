@@ -135,7 +135,7 @@ export function Conversation(p: Props): JSX.Element {
               <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} data-row={index} class={index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
                 style={{ transform: `translateY(${it.start}px)` }} onClick={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
                 {mark && <div class="newline"><span>new since you looked, {time(session.skeleton.time[newSince.value!.entry]!)}</span></div>}
-                <Boundary what="entry"><ConversationRow {...p} row={row} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} />{named >= 0 && row.entries.includes(named) && session.body(named) && <Lines id={p.lines!.entry} entry={session.body(named)!} from={p.lines!.from} to={p.lines!.to} />}</Boundary>
+                <Boundary what="entry"><ConversationRow {...p} row={row} following={p.follow.value} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} />{named >= 0 && row.entries.includes(named) && session.body(named) && <Lines id={p.lines!.entry} entry={session.body(named)!} from={p.lines!.from} to={p.lines!.to} />}</Boundary>
               </article>
             );
           })}

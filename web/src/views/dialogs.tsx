@@ -4,9 +4,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { act, sessionPath } from '../api/http.ts';
 import type { ListItem } from '../api/types.ts';
 import { agentName, count, plural, tokens } from '../model/format.ts';
-import type { PendingLeafConfirmation } from '../model/leaf.ts';
+import type { PendingLeafConfirmation, Written } from '../model/leaf.ts';
 import { visible } from '../model/safe.ts';
 import { sessionAt } from '../model/route.ts';
+import { storePlace } from '../model/list.ts';
 import { Icon } from '../parts/icons.tsx';
 import { go, say } from '../state/app.ts';
 import type { SessionState } from '../state/session.ts';
@@ -60,7 +61,7 @@ export function DeleteDialog({ item, close, done }: { item: Named; close: () => 
   return (
     <Dialog title={`Delete “${called(item)}”?`} close={close}>
       {failed ? <div class="banner red" role="alert"><Icon name="alert" small={false} /><span>{failed}</span></div> : !plan ? <Bars rows={2} /> : (
-        <p class="soft">{[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}. {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'} Agent <span class="mono">{agentName(item.agent)}</span>, store <span class="mono">{visible(plan.store)}</span>.</p>)}
+        <p class="soft">{[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}. {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'} Agent <span class="mono">{agentName(item.agent)}</span>, store <span class="mono">{visible(storePlace(plan.store))}</span>.</p>)}
       <div class="acts"><button class="btn" data-focus onClick={close}>Cancel</button><button class="btn danger" disabled={!plan} onClick={() => void remove()}>Delete</button></div>
     </Dialog>
   );
@@ -70,7 +71,19 @@ function WhatHappens({ p, name }: { p: PendingLeafConfirmation; name: string }):
   if (p.outcome === 'replay') {
     return <><p class="soft">The leaf moves to just before this prompt. {p.leavesBehind > 1 ? `It and the ${p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`} after it stay as a branch.` : 'It stays as a branch.'}</p>{p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}</>;
   }
-  return <p class="soft">The next message will follow {name ? 'this entry' : 'it'}.{p.contextTokens !== null && <> Context there: <span class="num">{tokens(p.contextTokens)} tokens</span></>}{p.model && <>, model <span class="mono">{visible(p.model)}</span></>}.{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}</p>;
+  return <p class="soft">The next message will follow {name ? 'this entry' : 'it'}.{p.contextTokens !== null && <> Context there: <span class="num">{tokens(p.contextTokens)} tokens</span></>}{p.model && <>, model <span class="mono">{visible(p.model.split('/').pop()!)}</span></>}.{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}</p>;
+}
+
+const clip = (text: string, n: number): string => (text.length > n ? `${text.slice(0, n - 1).trimEnd()}…` : text);
+const WHO: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result' };
+
+// An entry that came while one decided: who wrote it, how it begins.
+function Meanwhile({ session, e }: { session: SessionState; e: Written }): JSX.Element {
+  const i = session.skeleton.index.get(e.id);
+  void session.bodyCount.value;
+  useEffect(() => { if (!e.text) void session.fetchBody(e.id).catch(() => null); }, [e.id, i]);
+  const text = e.text || (i === undefined ? '' : session.words(i));
+  return <li class="trunc"><b>{WHO[e.author] ?? visible(e.author)}</b> {clip(visible(text), 90)} <span class="mono dim">{e.id.slice(0, 8)}</span></li>;
 }
 
 // Continue from an entry: the plan in words, who wrote meanwhile, and the two ways when an agent has the file open.
@@ -86,23 +99,24 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   if (s.at !== 'pending' && s.at !== 'switching' && s.at !== 'unknown') return null;
   const p = s.pendingLeafConfirmation;
   const at = session.skeleton.index.get(p.entryId);
-  const name = at === undefined ? '' : visible(session.words(at)).slice(0, 60);
+  const name = at === undefined ? '' : clip(visible(session.words(at).replace(/[`*#]/g, '')), 60);
   const conflict = s.at === 'pending' ? s.conflict : null;
+  const toShow = conflict !== null && !conflict.live && conflict.entries.length > 0;
   const moving = s.at !== 'pending';
   const open = p.openBy ?? (conflict?.live ? { agent: session.sessionMeta.value?.agent ?? 'the agent', pid: 0 } : null);
   const doIt = p.outcome === 'replay' ? 'Move and edit' : 'Move the leaf';
   return (
     <Dialog title={p.outcome === 'replay' ? 'Ask this again, differently?' : `Go on from ${name ? `“${name}”` : 'here'}?`} close={() => session.cancel()}>
       {conflict && !conflict.live && (
-        <div class="banner blue" role="alert"><Icon name="branch" small={false} /><span>{conflict.entries.length ? `${plural(conflict.entries.length, 'entry was', 'entries were')} appended while you decided.` : 'The session changed while you decided.'} Your move was not made.
-          {conflict.entries.length > 0 && <ul>{conflict.entries.map((e, i) => <li key={i} class="trunc"><b>{visible(e.author)}</b> {visible(e.text).slice(0, 90)} <span class="mono dim">{e.id.slice(0, 8)}</span></li>)}</ul>}</span></div>)}
+        <div class="banner blue" role="alert"><Icon name="branch" small={false} /><span>{conflict.entries.length ? `${agentName(session.sessionMeta.value?.agent ?? 'Another')} appended ${plural(conflict.entries.length, 'entry', 'entries')} while you decided.` : 'The session changed while you decided.'} Your move was not made.
+          {conflict.entries.length > 0 && <ul>{conflict.entries.map((e) => <Meanwhile key={e.id} session={session} e={e} />)}</ul>}</span></div>)}
       <WhatHappens p={p} name={name} />
       {open && <div class="banner amber"><Icon name="alert" small={false} /><span>{agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.</span></div>}
       {s.at === 'unknown' && <p class="soft" role="status">The server did not say whether the move was made. Asking it…</p>}
       <div class="acts"><button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>Cancel</button>
-        {conflict && !conflict.live && conflict.entries.length > 0 && <button class="btn" onClick={() => { const id = conflict.entries[0]!.id; session.cancel(); go(sessionAt(session.key, id)); }}>Show them</button>}
+        {toShow && <button class="btn pri" data-focus onClick={() => { const id = conflict!.entries[0]!.id; session.cancel(); go(sessionAt(session.key, id)); }}>Show them</button>}
         {open && <button class="btn pri" data-focus disabled={moving} onClick={() => void fork(p.entryId)}><Icon name="fork" />Fork instead</button>}
-        <button class={open ? 'btn' : 'btn pri'} data-focus={!open} disabled={moving} onClick={() => void session.confirm(open !== null)}>{conflict && !conflict.live ? 'Move anyway' : doIt}</button></div>
+        <button class={open || toShow ? 'btn' : 'btn pri'} data-focus={!open && !toShow} disabled={moving} onClick={() => void session.confirm(open !== null)}>{conflict && !conflict.live ? 'Move anyway' : doIt}</button></div>
     </Dialog>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Entry } from '../api/types.ts';
-import { body, type Block, type Body } from '../model/body.ts';
+import { allText, body, type Block, type Body } from '../model/body.ts';
 import { bytes, count, duration, modelName, moment, money, plural, time, tokens } from '../model/format.ts';
 import type { Row } from '../model/rows.ts';
 import { visible } from '../model/safe.ts';
@@ -11,6 +11,8 @@ import { Icon } from '../parts/icons.tsx';
 import { Picture, ShellRow, ToolRow, type ToolUse } from '../parts/tool.tsx';
 import { Prose } from '../parts/text.tsx';
 import type { Shown } from '../parts/shown.ts';
+import { Menu } from './menu.tsx';
+import { seamTokens } from './seam.ts';
 
 export interface RowProps {
   session: Shown;
@@ -27,12 +29,16 @@ function Frame({ p, cls, children }: { p: RowProps; cls: string; children: Compo
 }
 
 function EntryMenu({ p, id }: { p: RowProps; id: string }): JSX.Element {
+  const acts = p.session.mayWrite && !p.session.sub && !p.session.acting;
+  const copyText = (): void => { const entry = p.session.body(p.session.skeleton.index.get(id)!); if (entry) p.session.copy(allText(entry), 'Text'); };
   return (
     <span class="tools-e">
-      {p.session.mayWrite && <span class="more-e"><button class="mini-b" aria-label="Label" title="Label (b)" onClick={() => p.label(id)}><Icon name="tag" /></button>
-        {!p.session.sub && <button class="mini-b" aria-label="Continue from here" title="Continue from here (c)" disabled={p.session.acting} onClick={() => void p.session.continueFrom(id)}><Icon name="branch" /></button>}</span>}
       <span class="mono hidep">{id.slice(0, 8)}</span>
       <button class="mini-b" aria-label="Copy link" title="Copy link (y)" onClick={() => p.session.copy(p.session.address(id), 'Link')}><Icon name="link" /></button>
+      <Menu label="Entry" cls="mini-b" items={[
+        ...(acts ? [{ title: 'Continue from here', icon: 'branch', key: 'c', act: () => void p.session.continueFrom(id) }, { title: 'Label', icon: 'tag', key: 'b', act: () => p.label(id) }] : []),
+        { title: 'Copy text', icon: 'copy', key: 'Y', act: copyText }, { title: 'Copy id', icon: 'copy', act: () => p.session.copy(id, 'Id') },
+      ]}><Icon name="more" /></Menu>
     </span>
   );
 }
@@ -89,10 +95,12 @@ function uses(p: RowProps, b: Body): { tools: ToolUse[]; lone: { id: string; b: 
     const entry = p.session.body(i);
     for (const x of entry ? body(entry).blocks : []) if (x.is === 'result') results.push({ entry: entry!, i, b: x, used: false }); else if (x.is === 'shell') lone.push({ id: s.id[i]!, b: x });
   }
-  const tools = b.blocks.filter((x): x is Extract<Block, { is: 'call' }> => x.is === 'call').map((call) => {
+  // The last reply of a session that an agent has open: what has no result yet still runs.
+  const runs = !!p.session.sessionMeta.value?.live && p.row.entries.includes(s.leaf);
+  const tools: ToolUse[] = b.blocks.filter((x): x is Extract<Block, { is: 'call' }> => x.is === 'call').map((call) => {
     const r = results.find((x) => !x.used && x.b.id === call.id);
     if (r) r.used = true;
-    return { call, result: r?.b ?? null, resultEntry: r ? s.id[r.i]! : '', callEntry: s.id[i0]!, ms: r ? s.time[r.i]! - s.time[i0]! : null };
+    return { call, result: r?.b ?? null, resultEntry: r ? s.id[r.i]! : '', callEntry: s.id[i0]!, ms: r ? s.time[r.i]! - s.time[i0]! : null, ...(runs && !r ? { since: s.time[i0]! } : {}) };
   });
   for (const r of results) if (!r.used) tools.push({ call: null as never, result: r.b, resultEntry: s.id[r.i]!, callEntry: '', ms: null });
   return { tools, lone };
@@ -101,7 +109,7 @@ function uses(p: RowProps, b: Body): { tools: ToolUse[]; lone: { id: string; b: 
 function Thinking({ b, id, open, toggle }: { b: Extract<Block, { is: 'thinking' }>; id: string; open: boolean; toggle: () => void }): JSX.Element {
   const size = b.text ? ('text' in b.text ? b.text.text.length : b.text.bytes) : 0;
   if (!size) return <p class="fold">Thought, not told</p>;
-  return <><button class="fold" aria-expanded={open} onClick={toggle}><Icon name={open ? 'down' : 'right'} />Thought {size > 2000 ? `at length, ${bytes(size)}` : `in ${count(size)} characters`}</button>{open && <div class="thought"><ThoughtText id={id} text={b.text!} /></div>}</>;
+  return <><button class="fold" aria-expanded={open} onClick={toggle}><Icon name={open ? 'down' : 'right'} />Thought<span class="num">· {size > 2000 ? bytes(size) : `${count(size)} characters`}</span></button>{open && <div class="thought"><ThoughtText id={id} text={b.text!} /></div>}</>;
 }
 
 function ThoughtText({ id, text }: { id: string; text: NonNullable<Extract<Block, { is: 'thinking' }>['text']> }): JSX.Element { return <Prose entryId={id} text={text} />; }
@@ -167,14 +175,13 @@ function summaryText(entry: Entry): Block | null { return body(entry).blocks.fin
 
 function Seam(p: RowProps): JSX.Element {
   const s = p.session.skeleton, i = p.row.entries[0]!, entry = p.session.body(i);
-  const before = entry?.['tokensBefore'] ?? entry?.['compactMetadata']?.preTokens;
-  const after = entry?.['tokensAfter'] ?? entry?.['usage']?.output;
+  const { before, after } = seamTokens(p.session, i);
   const open = p.folds.has(`${p.row.key}/sum`);
   const summary = entry ? summaryText(entry) : null;
   const kept: string | undefined = entry?.['firstKeptEntryId'];
   const violet = p.row.kind === 'summary';
   const above = p.session.viewPath.value.indexOf(i);
-  const figures = [above > 0 ? plural(above, 'entry', 'entries') : '', typeof before === 'number' ? `${tokens(before)}${typeof after === 'number' ? ` → ${tokens(after)}` : ''} tokens` : ''].filter(Boolean).join(', ');
+  const figures = [above > 0 ? plural(above, 'entry', 'entries') : '', before !== null ? `${tokens(before)}${after !== null ? ` → ${tokens(after)}` : ''} tokens` : ''].filter(Boolean).join(', ');
   return (
     <div class={`seam-row${violet ? ' violet' : ''}${p.row.faded ? ' hidden-ctx' : ''}`}><div class="sp"><b /></div><div>
       <div class="seam"><div><strong>{violet ? 'Summary of a branch' : s.kindAt(i) === 'z' ? 'Context begins anew' : 'Compacted'}</strong> {!violet && <span class="soft num">{figures}</span>}<div class="dim">{violet ? 'The model sees this instead of the branch that was left.' : 'The model no longer sees what is above.'}</div></div>
@@ -211,7 +218,7 @@ function BatchRow(p: RowProps): JSX.Element {
   const projection = ids.map((id) => p.session.subagents.value.projectionByEntryId[id]).find(Boolean) ?? null;
   const call = p.session.body(p.row.entries[0]!);
   const tasks = Array.isArray(call?.['tasks']) ? call['tasks'].map((t: any) => ({ taskId: String(t?.taskId ?? ''), agent: String(t?.agent ?? 'worker'), prompt: typeof t?.prompt === 'string' ? t.prompt : undefined })) : [];
-  return <Frame p={p} cls="tool"><Batch projection={projection} tasks={tasks} /></Frame>;
+  return <Frame p={p} cls="tool"><Batch projection={projection} tasks={tasks} {...(typeof call?.['description'] === 'string' ? { goal: call['description'] } : {})} /></Frame>;
 }
 
 function Raw(p: RowProps): JSX.Element {
@@ -228,7 +235,7 @@ function Gap(p: RowProps): JSX.Element {
 
 const RULES: Record<string, string> = { 'last-entry': 'Last entry of the file.', marker: 'A mark says so.', 'last-prompt': 'The agent stored it with its last prompt.', store: 'The store keeps it.' };
 
-function LeafCard(p: RowProps & { resume: string | null }): JSX.Element {
+function LeafCard(p: RowProps & { resume: string | null; following: boolean }): JSX.Element {
   const meta = p.session.sessionMeta.value!;
   const preview = p.session.isPreview.value;
   const state = p.session.leafState.value;
@@ -242,6 +249,7 @@ function LeafCard(p: RowProps & { resume: string | null }): JSX.Element {
       {state.at === 'idle' && state.draft !== null && <Draft p={p} draft={state.draft} />}
       <div class="leafcard" id="leafcard" tabIndex={-1}><div class="tx"><b>Leaf</b> <span class="soft">The next message goes on from here.</span><div class="dim">{rule ? RULES[rule] ?? rule : RULES['last-entry']}{meta.live ? ' The agent is still writing.' : ''}</div></div>
         {p.resume && <><span class="cmd">{p.resume}</span><button class="btn" onClick={() => p.session.copy(p.resume!, 'Command')}><Icon name="copy" />Copy</button></>}</div>
+      {meta.live && p.following && <div class="following"><span class="dot live" aria-hidden="true" /><b>Following</b><span class="dim">scroll up to let go</span><kbd>F</kbd></div>}
     </Frame>
   );
 }
@@ -255,7 +263,7 @@ function Draft({ p, draft }: { p: RowProps; draft: string }): JSX.Element {
   );
 }
 
-export function ConversationRow(p: RowProps & { resume: string | null; notShown: number; showAll: () => void }): JSX.Element {
+export function ConversationRow(p: RowProps & { resume: string | null; following: boolean; notShown: number; showAll: () => void }): JSX.Element {
   switch (p.row.kind) {
     case 'prompt': return <Prompt {...p} />;
     case 'reply': return <Reply {...p} />;

@@ -23,7 +23,12 @@ const WHY: Record<string, string> = {
 };
 
 const roleOf = (m: MessageHead): string => ({ user: 'user', assistant: 'assistant', toolResult: 'result', tool: 'result', compactionSummary: 'summary', branchSummary: 'summary', bashExecution: 'shell' } as Record<string, string>)[m?.role] ?? String(m?.role ?? 'message');
-const headOf = (m: MessageHead): string => uncoloured(m.head).replace(/\s+/g, ' ').trim();
+// How a message begins: of a call what was called with, of a text its words without the marks of Markdown.
+function headOf(m: MessageHead): string {
+  const text = uncoloured(m.head).replace(/(^|\s)#{1,6}\s/g, '$1').replace(/[`*]/g, '').replace(/\s+/g, ' ').trim();
+  const given = m.role === 'assistant' && m.title ? /^\{"[^"]+":"((?:[^"\\]|\\.)*)/.exec(text)?.[1] ?? text : text;
+  return m.title ? `${m.title} ${given}` : given;
+}
 
 type Line = { out: string; n: number; at: number } | { message: MessageHead; id: string | null; n: number };
 

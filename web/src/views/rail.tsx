@@ -9,6 +9,7 @@ import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
 import type { Look } from '../state/look.ts';
 import { Bars } from './lazy.tsx';
+import { seamTokens } from './seam.ts';
 
 export const RAIL = 324;   // its width, until it is dragged
 const LANE = 15, X0 = 18, OVERSCAN = 8;
@@ -45,8 +46,8 @@ export function rowText(session: Look, row: RailRow): string {
   if (row.node === 'run') return `${plural(row.steps, 'step')}${row.failed ? `, ${row.failed} failed` : ''}`;
   const words = visible(session.words(row.entry).replace(/\s+/g, ' '));
   if (row.node === 'seam') {
-    const before = session.body(row.entry)?.['tokensBefore'] ?? session.body(row.entry)?.['compactMetadata']?.preTokens;
-    return s.kindAt(row.entry) === 'z' ? 'Context begins anew' : `Compacted${typeof before === 'number' ? ` · ${tokens(before)}` : ''}`;
+    const { before, after } = seamTokens(session, row.entry);
+    return s.kindAt(row.entry) === 'z' ? 'Context begins anew' : `Compacted${before !== null ? ` · ${tokens(before)}${after !== null ? ` → ${tokens(after)}` : ''}` : ''}`;
   }
   if (row.node === 'summary') return `Summary${words ? `: ${words}` : ''}`;
   if (row.node === 'batch') {
@@ -182,7 +183,7 @@ export function Rail({ session, choose, window: win, phone, width: wide, widen }
         </div> : <Bars rows={8} />}
       </div>
       {found.size > 0 && <div class="ticks" aria-hidden="true">{[...found].map((k) => <i key={k} style={{ top: `${(k / Math.max(1, rows.length)) * 100}%` }} />)}</div>}
-      <div class="rail-f"><span class="num">{plural(session.sessionMeta.value?.entryCount ?? session.skeleton.n, 'entry', 'entries')} · {plural(prompts, 'prompt')}{branches ? ` · ${plural(branches, 'branch', 'branches')}` : ''}</span></div>
+      <div class="rail-f"><span class="num">{!session.sessionMeta.value ? '\u00a0' : <>{plural(session.sessionMeta.value?.entryCount ?? session.skeleton.n, 'entry', 'entries')} · {plural(prompts, 'prompt')}{branches ? ` · ${plural(branches, 'branch', 'branches')}` : ''}</>}</span></div>
       {!phone && <div class="grip" onPointerDown={drag} aria-hidden="true" />}
     </aside>
   );

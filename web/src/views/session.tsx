@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { offline } from '../api/http.ts';
 import { allText, body } from '../model/body.ts';
-import { agentName, modelName, money, plural, project, tokens } from '../model/format.ts';
+import { agentName, money, plural, project, tokens, dayAndMonth } from '../model/format.ts';
 import { keep, readKept } from '../model/kept.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import type { Zoom } from '../model/rail.ts';
@@ -11,44 +11,39 @@ import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
 import { parseLines } from '../parts/lines.tsx';
 import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts';
+import { expiring, loadExpiring } from '../state/expiring.ts';
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
 import { Conversation } from './conversation.tsx';
 import type { Place } from './feed.ts';
 import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialogs.tsx';
 import { Inspector, type Tab } from './inspector.tsx';
+import { Menu } from './menu.tsx';
 import { useNarrow } from './narrow.ts';
 import { Rail, RAIL } from './rail.tsx';
 import { useReading } from './reading.ts';
 import { Glyph } from './sessions.tsx';
+import { windowOf } from './weights.tsx';
 
 type SessionRoute = Extract<Route, { page: 'session' }>;
-
-function Menu({ items }: { items: { title: string; icon: string; act: () => void }[] }): JSX.Element | null {
-  const [open, setOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!open) return undefined;
-    const away = (e: Event): void => { if (!box.current?.contains(e.target as Node)) setOpen(false); };
-    addEventListener('pointerdown', away);
-    return () => removeEventListener('pointerdown', away);
-  }, [open]);
-  if (!items.length) return null;
-  return (
-    <div class="menu-w" ref={box} onKeyDown={(e) => { if (e.key === 'Escape') { setOpen(false); e.stopPropagation(); } }}><button class="iconbtn" aria-label="More" aria-haspopup="menu" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="more" small={false} /></button>
-      {open && <div class="menu right" role="menu" aria-label="More">{items.map((i) => <button key={i.title} role="menuitem" onClick={() => { setOpen(false); i.act(); }}><Icon name={i.icon} />{i.title}</button>)}</div>}</div>
-  );
-}
 
 // Larger sessions are asked for their context when one wants to see it.
 const METER_MAX = 50_000;
 
+// What the header tells of a session beyond its record comes when the conversation is there.
+function useFigures(session: SessionState): void {
+  const there = session.sessionMeta.value !== null, small = (session.sessionMeta.value?.entryCount ?? 0) <= METER_MAX;
+  useEffect(() => {
+    if (!there || !small) return undefined;
+    const t = setTimeout(() => { if (!session.context.value) void session.loadContext(null); void session.loadTurns(); }, 400);
+    return () => clearTimeout(t);
+  }, [session, there]);
+}
+
 function Meter({ session, open }: { session: SessionState; open: () => void }): JSX.Element | null {
-  const w = session.context.value?.window;
-  const small = (session.sessionMeta.value?.entryCount ?? 0) <= METER_MAX;
-  useEffect(() => { if (small && session.sessionMeta.value && !session.context.value) { const t = setTimeout(() => void session.loadContext(null), 400); return () => clearTimeout(t); } return undefined; }, [session.sessionMeta.value?.rev, session.context.value === null]);
+  const w = windowOf(session.context.value);
   const share = w?.limit ? Math.min(100, (w.used / w.limit) * 100) : 0;
-  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{w ? `${tokens(w.used)}${w.limit ? ` of ${tokens(w.limit)}` : ''}` : '–'}</span></span><span class="b"><i style={{ width: `${share}%` }} /></span></button>;
+  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{w ? `${tokens(w.used)}${w.limit ? ` of ${tokens(w.limit)}` : ''}` : '–'}</span></span>{(!w || w.limit) && <span class="b"><i style={{ width: `${share}%` }} /></span>}</button>;
 }
 
 function lastModel(session: SessionState): string | null {
@@ -72,6 +67,7 @@ export function SessionPage({ r }: { r: SessionRoute }): JSX.Element {
 function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX.Element {
   const narrow = useNarrow();
   const meta = session.sessionMeta.value;
+  useFigures(session);
   const panel = r.query.get('panel') as Tab | null;
   const pane = r.query.get('pane');
   const [railOpen, setRailOpen] = useState(true);
@@ -155,6 +151,13 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     { title: 'Download as JSON', icon: 'file', act: () => { location.href = `/api/v1${session.path}/export?format=json`; } },
     ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),
   ];
+  const leafId = meta?.leafEntryId ?? null;
+  const ways = [
+    { title: 'From the selected entry', icon: 'play', key: 'c', act: withEntry((id) => void session.continueFrom(id)) },
+    ...(leafId ? [{ title: 'From the leaf', icon: 'arrowd', act: () => { view(''); void session.continueFrom(leafId); } }] : []),
+    { title: 'In a fork, from the selected entry', icon: 'fork', act: withEntry((id) => void session.fork(id).then((k) => { if (k) { say('A new session was made.'); go(sessionAt(k)); } })) },
+    ...(resume ? [{ title: 'Copy the resume command', icon: 'copy', act: () => void copy(resume, 'Command') }] : []),
+  ];
   const lines = parseLines(r.query.get('l'));
   const shown = narrow ? pane ?? (panel ? 'context' : 'conversation') : 'all';
   const rail = <Rail session={session} choose={reading.choose} window={reading.window} phone={narrow} width={readKept().rail ?? RAIL} widen={(w) => keep({ rail: w })} />;
@@ -164,11 +167,11 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       {(!narrow && railOpen) || shown === 'tree' ? rail : null}
       {(shown === 'all' || shown === 'conversation') && <section class="conv" aria-label="Session">
         <div class="sh"><div class="nm"><h1 class="trunc">{meta ? visible(meta.name || firstWordsOf(session) || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
-          <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{typeof meta.cost === 'number' && <><i /><span class="num">{money(meta.cost)}</span></>}{model && <><i /><span class="trunc">{visible(modelName(model))}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="go" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
+          <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{session.cost.value !== null && <><i /><span class="num">{money(session.cost.value)}</span></>}{model && <><i /><span class="trunc">{visible(model)}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="go" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
           {!narrow && <Meter session={session} open={() => setTab('context')} />}
           {other !== null && meta && <a class="btn hide" aria-label="Compare" href={formatRoute({ page: 'compare', key: session.key, a: session.skeleton.id[session.viewLeaf.value] ?? meta.leafEntryId ?? '', b: session.skeleton.id[other]!, query: new URLSearchParams() })}><Icon name="cols" /><span class="lbl">Compare</span></a>}
-          {!off && <button class="btn pri hide" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button>}
-          <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu items={actions} /></div>
+          {!off && <span class="split hide"><button class="btn pri" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button><Menu label="Ways to continue" cls="btn pri chev" items={ways}><Icon name="down" /></Menu></span>}
+          <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu label="More" cls="iconbtn" items={actions}><Icon name="more" small={false} /></Menu></div>
         <Bands session={session} />
         <Conversation session={session} folds={reading.folds} toggle={reading.toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={(x) => { reading.window.value = x; }} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
       </section>}
@@ -204,10 +207,12 @@ function otherTip(session: SessionState): number | null {
 function Bands({ session }: { session: SessionState }): JSX.Element | null {
   const meta = session.sessionMeta.value;
   const hits = session.hits.value;
+  const ends = expiring.value?.get(session.key);
+  useEffect(() => { const t = setTimeout(() => void loadExpiring(), 1500); return () => clearTimeout(t); }, []);
   return (
     <>
       {meta?.damaged && <div class="band red" role="alert"><Icon name="alert" small={false} /><span>{[meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '', meta.damaged.torn ? 'the last line is cut off' : ''].filter(Boolean).join(', and ')}. They are kept and skipped.</span><code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code></div>}
-      {meta?.expires && <div class="band amber"><Icon name="clock" small={false} /><span>{agentName(meta.agent)} deletes this session on {new Date(meta.expires).toLocaleDateString()}. <code class="mono">grove archive</code> keeps it.</span></div>}
+      {ends && meta && <div class="band amber"><Icon name="clock" small={false} /><span>{agentName(meta.agent)} deletes this session on {dayAndMonth(Date.parse(ends))}. <code class="mono">grove archive</code> keeps it.</span></div>}
       {hits && <div class="band plain" role="status"><Icon name="search" small={false} /><span>{plural(hits.hits.length, 'passage')} {hits.hits.length === 1 ? 'says' : 'say'} “{visible(hits.q)}”. <kbd>n</kbd> and <kbd>N</kbd> go through them.</span><button class="iconbtn s26" aria-label="Close" onClick={() => { session.hits.value = null; }}><Icon name="x" /></button></div>}
     </>
   );

@@ -1,7 +1,7 @@
 // Sessions to look at and to test with: written as the agents write them, the same for the same seed.
 // node corpus.mjs DIR [small|large]
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 
@@ -23,6 +23,7 @@ export class PiSession {
     this.start = start;
     this.cwd = cwd;
     this.model = o.model ?? 'claude-sonnet-4-5';
+    this.read = o.read ?? 18_000;      // what a reply reads from the cache
     this.count = 0;
     if (!o.bare) {
       this.add('model_change', { provider: 'anthropic', modelId: this.model });
@@ -43,7 +44,7 @@ export class PiSession {
   user(text, wait = 60_000) { return this.message({ role: 'user', content: typeof text === 'string' ? [{ type: 'text', text }] : text }, wait); }
 
   assistant(blocks, o = {}) {
-    const output = o.output ?? 400, input = o.input ?? 2000, cacheRead = o.cacheRead ?? 18_000;
+    const output = o.output ?? 400, input = o.input ?? 2000, cacheRead = o.cacheRead ?? this.read;
     const cost = { input: input * 3e-6, output: output * 15e-6, cacheRead: cacheRead * 3e-7, cacheWrite: 0 };
     return this.message({ role: 'assistant', content: blocks, api: 'anthropic-messages', provider: 'anthropic', model: this.model,
       usage: { input, output, cacheRead, cacheWrite: 0, totalTokens: input + output + cacheRead, cost: { ...cost, total: cost.input + cost.output + cost.cacheRead } },
@@ -121,7 +122,7 @@ const PNG = bars(320, 180);
 // The session of the drawings: two branches after a compaction, a label, workers, an edit, a failing test.
 export function showpiece(now) {
   const rnd = random(7);
-  const s = new PiSession('Resume event streams by rev', '/home/ana/ledger-api', now - 100 * 60e3);
+  const s = new PiSession('Resume event streams by rev', '/home/ana/ledger-api', now - 100 * 60e3, { read: 104_000 });
   s.user('Why do dashboards miss events after sleep?');
   s.steps(19, rnd);
   s.user('Show me where the id is dropped');
@@ -137,19 +138,19 @@ export function showpiece(now) {
   const kept = findings;
   s.add('compaction', { summary: '## Goal\nResume event streams after sleep.\n\n## Findings\n- `open()` ignores `Last-Event-ID`.\n- The ring keeps 1,000 events.\n\n## Next\nReplay from the ring, `reset` when the client is older.', firstKeptEntryId: kept, tokensBefore: 148_200 }, 8 * 60e3);
   const seam = s.leaf;
+  s.read = 7200;
   s.user('Make it a WebSocket');
   s.steps(3, rnd);
-  const before = s.leaf;
+  s.add('branch_summary', { fromId: s.leaf, summary: 'The socket path was dropped: two proxies do not let it through.' });
   s.leaf = seam;
-  s.add('branch_summary', { fromId: before, summary: 'The socket path was dropped: two proxies do not let it through.' });
-  s.leaf = seam;
-  s.user('Same, in a new service');
+  s.user('Same, in a new service: make the stream resume from the last event it saw.');
   s.tools([{ name: 'write', args: { path: 'services/replay/main.ts', content: Array.from({ length: 214 }, (_, i) => `line(${i});`).join('\n') } }, { name: 'bash', args: { command: 'docker compose up replay' }, out: 'Error: port 7070 is taken\n\nCommand exited with code 1', error: true }]);
   s.say('The service starts, but the gateway can’t reach it: port 7070 is taken by the metrics agent.');
   s.leaf = seam;
   const main = s.user('The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it saw. No polling, and don’t grow memory without a bound.', 14 * 60e3);
   s.say('The browser already does its half: on reconnect it sends `Last-Event-ID`. We drop it in `open()` and start from the newest event. Two changes are enough:\n\n1. Give every event the session’s `rev` as its id, and keep the last few in a ring.\n2. On connect, replay everything after that id. If it is older than the ring, send one `reset` so that the client reloads.',
     { thinking: 'The header is there. What matters is the bound: a ring by count does not bound bytes.', output: 812 });
+  s.read = 56_000;
   s.tools([
     { name: 'read', args: { path: 'src/events/stream.ts' }, out: Array.from({ length: 214 }, (_, i) => (i === 38 ? '    const since = this.log.head;' : `  // line ${i + 1}`)).join('\n') },
     { name: 'grep', args: { pattern: 'lastEventId|last-event-id' }, out: 'src/gateway.ts:12: "last-event-id"\nsrc/gateway.ts:40: lastEventId\nproxy.conf:3: last-event-id' },
@@ -157,10 +158,10 @@ export function showpiece(now) {
     { name: 'bash', args: { command: 'npm test -- stream' }, out: TEST_OUTPUT, error: true, wait: 3400 },
   ]);
   s.tools([{ name: 'edit', args: { path: 'src/events/ring.ts', oldText: 'after(id) {\n  return this.list.filter((e) => e.id >= id);\n}', newText: 'after(id) {\n  return this.list.filter((e) => e.id > id);\n}' } }, { name: 'bash', args: { command: 'npm test -- stream' }, out: '\u001b[32m✓\u001b[0m 14 tests\n', wait: 3100 }]);
-  s.add('subagent_batch', { batchId: 'batch-7', tasks: [{ taskId: 't1', agent: 'audit-callers', prompt: 'Find every caller that reads the stream and check whether it reconnects with the id.' }, { taskId: 't2', agent: 'soak-test', prompt: 'Put the stream through two hours of sleep and wake.' }, { taskId: 't3', agent: 'check-proxies', prompt: 'Does every proxy on the way pass the header through?' }] }, 60e3);
+  s.add('subagent_batch', { batchId: 'batch-7', description: 'Check everything that reads the stream', tasks: [{ taskId: 't1', agent: 'audit-callers', prompt: 'Find every caller that reads the stream and check whether it reconnects with the id.' }, { taskId: 't2', agent: 'soak-test', prompt: 'Put the stream through two hours of sleep and wake.' }, { taskId: 't3', agent: 'check-proxies', prompt: 'Does every proxy on the way pass the header through?' }] }, 60e3);
   const t0 = s.time;
   s.add('subagent_result', { batchId: 'batch-7', results: [{ taskId: 't1', status: 'completed', summary: '4 of 6 callers reconnect without the id; patches attached', durationMs: 41_000, tokens: 18_000 }, { taskId: 't2', status: 'completed', summary: '2 h of sleep and wake in 90 s: 40,000 events, none lost, none twice', durationMs: 112_000, tokens: 31_000 }, { taskId: 't3', status: 'completed', summary: 'nginx passes the header; the old HAProxy rule strips it', durationMs: 29_000, tokens: 9_000 }],
-    metadata: { processEvents: [{ taskId: 't2', event: 'started', timestamp: t0 + 1000, text: 'soak-test with 8 clients' }, { taskId: 't2', event: 'tool', timestamp: t0 + 28_000, text: 'node soak.mjs --clients 8 --drop 0.2' }, { taskId: 't2', event: 'finished', timestamp: t0 + 112_000, text: 'all clients level' }],
+    metadata: { processEvents: [{ taskId: 't1', event: 'started', timestamp: t0 + 1000, text: 'audit-callers' }, { taskId: 't1', event: 'finished', timestamp: t0 + 42_000, text: '6 callers read' }, { taskId: 't3', event: 'started', timestamp: t0 + 1000, text: 'check-proxies' }, { taskId: 't3', event: 'finished', timestamp: t0 + 30_000, text: '2 proxies read' }, { taskId: 't2', event: 'started', timestamp: t0 + 1000, text: 'soak-test with 8 clients' }, { taskId: 't2', event: 'tool', timestamp: t0 + 28_000, text: 'node soak.mjs --clients 8 --drop 0.2' }, { taskId: 't2', event: 'finished', timestamp: t0 + 112_000, text: 'all clients level' }],
       evidenceSummaries: [{ taskId: 't2', timestamp: t0 + 106_000, text: 'soak.json: lost 0, duplicated 0, p99 lag 38 ms' }], toolRuntimeRoutes: { t2: [{ tool: 'bash', route: 'sandbox-2', fallbackFrom: 'sandbox-1', reason: 'busy' }] } } }, 115_000);
   const work = s.leaf;
   s.user('Cap it by age');
@@ -204,6 +205,46 @@ export function small(root, now) {
     if (i % 3 === 0) { const at = s.leaf; s.user('Try it another way'); s.say('It works as well, but costs more.'); s.leaf = at; s.user('Keep the first one'); s.say('Kept.'); }
     s.write(root);
   });
+  return { main };
+}
+
+// What the pictures show: the showpiece, which an agent has open, and sessions of four agents, with forks,
+// copies, one that its agent will delete and one that is damaged.
+export function gallery(home, now) {
+  const rnd = random(11), pi = join(home, '.pi', 'agent', 'sessions');
+  const main = showpiece(now), path = main.write(pi);
+  const fork = (name, first, parent, at, n, copied = []) => {
+    const s = new PiSession(name, parent.cwd, at, { parent: parent.path, model: parent.model });
+    s.user(first);
+    for (const l of copied) { s.lines.push({ ...l, parentId: s.leaf }); s.leaf = l.id; }
+    s.steps(n, rnd);
+    s.write(pi);
+  };
+  main.path = path;
+  fork('Byte-capped replay buffer', 'Same start, but cap the buffer by bytes and spill to disk', main, now - 40 * 60e3, 6, main.lines.slice(5, 23));
+  fork('Replay buffer in shared memory', 'And with shared memory between workers?', main, now - 35 * 60e3, 2);
+  const agents = ['omp', 'claude', 'xcsh', 'omp', 'claude', 'pi', 'xcsh', 'claude', 'omp', 'pi', 'claude', 'claude'];
+  NAMES.forEach(([name, first, project], i) => {
+    const start = now - (2 + i * i * 1.7) * 3600e3, cwd = `/home/ana/${project}`;
+    if (agents[i] === 'claude') { claude(join(home, '.claude', 'projects'), start, i, cwd, 0, { prompt: first, title: name }); return; }
+    const s = new PiSession(name, cwd, start, { model: ['claude-sonnet-4-5', 'gpt-5-codex', 'claude-haiku-4-5'][i % 3], read: 20_000 + i * 9000 });
+    if (agents[i] !== 'pi') s.lines[0].title = name;
+    const p = s.user(first);
+    s.steps(6 + Math.floor(rnd() * 22), rnd, i % 4 ? 0 : 2);
+    s.say('Here is what I found, in short: the cause is known and the change is small.');
+    if (i % 4 === 0) s.label(p, i ? 'v2 draft' : 'root cause found');
+    if (i % 3 === 0) { const at = s.leaf; s.user('Try it another way'); s.say('It works as well, but costs more.'); s.leaf = at; s.user('Keep the first one'); s.say('Kept.'); }
+    s.path = s.write(agents[i] === 'pi' ? pi : join(home, `.${agents[i]}`, 'agent', 'sessions'));
+    if (name === 'Profile cold start') fork('Cold start: lazy pool', 'Try again from the profile, but without touching the pool size', s, start + 3600e3, 4);
+    if (i === 9) { appendFileSync(s.path, '{"type":"message","id":"0000\n{"type":"mess'); utimesSync(s.path, s.time / 1000, s.time / 1000); }
+  });
+  writeFileSync(join(home, '.claude', 'settings.json'), JSON.stringify({ cleanupPeriodDays: 5 }));
+  for (let d = 1; d < 30; d++) {
+    const s = new PiSession('', '/home/ana/ops', now - d * 86_400e3 - 7200e3, { model: ['claude-sonnet-4-5', 'gpt-5-codex', 'claude-haiku-4-5'][d % 3], read: 9000 + ((d * 37) % 11) * 9000 });
+    s.user(`What changed upstream on day ${d}?`);
+    s.steps(4 + ((d * 7) % 13), rnd);
+    s.write(pi);
+  }
   return { main };
 }
 
@@ -293,17 +334,18 @@ export function many(home, now) {
 }
 
 // A session of Claude Code: a prompt, a tool and its result, an answer; sub-agents with logs of their own.
-export function claude(projects, start, k, cwd = '/home/ana/ledger-ui', agents = 0) {
+export function claude(projects, start, k, cwd = '/home/ana/ledger-ui', agents = 0, { prompt = `Look at the tests of part ${k}`, title } = {}) {
   const sessionId = uuid(`claude${k}`);
   let parentUuid = null, n = 0;
   const line = (type, message, more = {}) => { const u = uuid(`${sessionId}${n}`); const l = { parentUuid, isSidechain: false, userType: 'external', cwd, sessionId, version: '2.0.0', gitBranch: 'main', type, message, uuid: u, timestamp: new Date(start + n++ * 1000).toISOString(), ...more }; parentUuid = u; return l; };
   const said = (content, stop) => ({ id: `msg_${hex(`${sessionId}${n}`, 16)}`, type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content, stop_reason: stop, stop_sequence: null, usage: { input_tokens: 1200, output_tokens: 80, cache_read_input_tokens: 9000, cache_creation_input_tokens: 0 } });
   const lines = [
-    line('user', { role: 'user', content: `Look at the tests of part ${k}` }),
+    line('user', { role: 'user', content: prompt }),
     line('assistant', said([{ type: 'thinking', thinking: 'The tests first.', signature: 's' }, { type: 'text', text: 'I look at them.' }, { type: 'tool_use', id: `toolu_${k}`, name: 'Bash', input: { command: 'npm test', description: 'Run the tests' } }], 'tool_use')),
     line('user', { role: 'user', content: [{ tool_use_id: `toolu_${k}`, type: 'tool_result', content: 'ok 1\nok 2', is_error: false }] }, { toolUseResult: { stdout: 'ok 1\nok 2', stderr: '', interrupted: false, isImage: false } }),
     line('assistant', said([{ type: 'text', text: `Both tests of part ${k} pass.` }], 'end_turn')),
   ];
+  if (title) lines.push({ type: 'custom-title', customTitle: title, sessionId });
   const dir = join(projects, cwd.replace(/\W/g, '-'));
   mkdirSync(dir, { recursive: true });
   const file = join(dir, `${sessionId}.jsonl`);

@@ -1,12 +1,12 @@
 // Pictures of every page in light, dark and on a phone, from sessions made for it.
 // node shots.mjs --grove PROGRAM OUT [NAME...]
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from './browser.mjs';
-import { claude, small } from './corpus.mjs';
+import { gallery } from './corpus.mjs';
 
 const args = process.argv.slice(2);
 const grove = args[0] === '--grove' ? args.splice(0, 2)[1] : new URL('../../build/grove', import.meta.url).pathname;
@@ -15,8 +15,8 @@ mkdirSync(out, { recursive: true });
 
 const home = mkdtempSync(join(tmpdir(), 'grove-shots-'));
 const now = Date.now();
-const { main } = small(join(home, '.pi', 'agent', 'sessions'), now);
-for (let k = 0; k < 3; k++) claude(join(home, '.claude', 'projects'), now - (k + 2) * 5 * 3600e3, k, '/home/ana/storefront');
+const { main } = gallery(home, now);
+const agent = openSync(main.path, 'a');   // an agent that has it open
 const port = await new Promise((done) => { const s = createServer().listen(0, '127.0.0.1', () => { const { port: p } = s.address(); s.close(() => done(p)); }); });
 const server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`], { stdio: 'ignore', env: { ...process.env, HOME: home, PI_CODING_AGENT_DIR: '', CLAUDE_CONFIG_DIR: '', XDG_CACHE_HOME: join(home, 'cache'), XDG_RUNTIME_DIR: '', TZ: 'UTC' } });
 const base = `http://127.0.0.1:${port}`;
@@ -48,5 +48,6 @@ try {
 } finally {
   await browser.close();
   server.kill();
+  closeSync(agent);
   rmSync(home, { recursive: true, force: true });
 }

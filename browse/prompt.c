@@ -3,6 +3,7 @@
  */
 #include "prompt.h"
 
+#include "cells.h"
 #include "out.h"
 #include "screen.h"
 
@@ -39,34 +40,10 @@ static void cut(struct prompt *p, size_t from, size_t to)
 	p->at = from;
 }
 
-static size_t encode(unsigned c, char out[4])
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static void insert(struct prompt *p, unsigned c)
 {
 	char bytes[4];
-	size_t n = encode(c, bytes);
+	size_t n = cells_encode(c, bytes);
 
 	if (p->len + n >= sizeof(p->text))
 		return;

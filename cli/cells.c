@@ -44,6 +44,11 @@ size_t cells_decode(const char *p, const char *end, int32_t *c)
 	return n > 0 ? (size_t)n : 0;
 }
 
+size_t cells_encode(uint32_t c, char out[4])
+{
+	return (size_t)utf8proc_encode_char((utf8proc_int32_t)c, (utf8proc_uint8_t *)out);
+}
+
 static int is_emoji(int32_t c)
 {
 	return utf8proc_get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;

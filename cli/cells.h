@@ -29,6 +29,8 @@ struct cells_before {
 
 /* The bytes of the character at p, 0 if there is none in UTF-8. */
 size_t cells_decode(const char *p, const char *end, int32_t *c);
+/* Writes a character as UTF-8 and returns how many bytes that takes. */
+size_t cells_encode(uint32_t c, char out[4]);
 /* Must the character be made visible here? `next` is the text after it. */
 int cells_shows(const struct cells_before *b, int32_t c, const char *next, const char *end);
 /* It was passed: what comes next stands after it. */

@@ -17,6 +17,7 @@
  */
 #include "markdown.h"
 
+#include "cells.h"
 #include "cli.h"
 #include "markdown_table.h"
 
@@ -223,30 +224,6 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *payload)
 
 /* ----------------------------------------------------------------- entities */
 
-static size_t put_utf8(char out[4], uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* What &#8212; or &amp; stands for; 0 bytes for one that we do not know. */
 static size_t read_entity(struct grove_slice e, char out[4])
 {
@@ -263,14 +240,14 @@ static size_t read_entity(struct grove_slice e, char out[4])
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (e.len == strlen(names[i].name) && !memcmp(e.ptr, names[i].name, e.len))
-			return put_utf8(out, names[i].c);
+			return cells_encode(names[i].c, out);
 	if (e.len < 4 || e.ptr[1] != '#' || e.len - 3 - (size_t)hex >= sizeof(digits))
 		return 0;
 	memcpy(digits, e.ptr + 2 + hex, e.len - 3 - (size_t)hex);
 	c = strtoul(digits, &end, hex ? 16 : 10);
 	if (*end || !*digits || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return 0;
-	return put_utf8(out, (uint32_t)c);
+	return cells_encode((uint32_t)c, out);
 }
 
 static int text(MD_TEXTTYPE type, const MD_CHAR *ptr, MD_SIZE size, void *payload)

@@ -11,61 +11,92 @@
 
 enum class { ALNUM = 1, DASH = 2, UPPER = 4, HEX = 8, DOT = 16, SLASH = 32 };
 
-/* What tells itself by how it begins. Those of one kind have one name. */
+static const char *const names[REDACT_KINDS] = {
+	[REDACT_HOME] = "home-directory",
+	[REDACT_EMAIL] = "e-mail-address",
+	[REDACT_PRIVATE_KEY] = "private-key",
+	[REDACT_JWT] = "jwt",
+	[REDACT_BEARER] = "bearer-token",
+	[REDACT_URL_PASSWORD] = "password-in-url",
+	[REDACT_ASSIGNMENT] = "secret-in-variable",
+	[REDACT_ANTHROPIC_KEY] = "anthropic-key",
+	[REDACT_OPENAI_KEY] = "openai-key",
+	[REDACT_GITHUB_TOKEN] = "github-token",
+	[REDACT_GITLAB_TOKEN] = "gitlab-token",
+	[REDACT_AWS_KEY] = "aws-key",
+	[REDACT_GOOGLE_KEY] = "google-key",
+	[REDACT_SLACK_TOKEN] = "slack-token",
+	[REDACT_STRIPE_KEY] = "stripe-key",
+	[REDACT_NPM_TOKEN] = "npm-token",
+	[REDACT_PYPI_TOKEN] = "pypi-token",
+	[REDACT_HUGGINGFACE_TOKEN] = "huggingface-token",
+	[REDACT_SENDGRID_KEY] = "sendgrid-key",
+	[REDACT_DIGITALOCEAN_TOKEN] = "digitalocean-token",
+	[REDACT_SHOPIFY_TOKEN] = "shopify-token",
+	[REDACT_GROQ_KEY] = "groq-key",
+	[REDACT_XAI_KEY] = "xai-key",
+	[REDACT_REPLICATE_TOKEN] = "replicate-token",
+	[REDACT_PERPLEXITY_KEY] = "perplexity-key",
+	[REDACT_LINEAR_KEY] = "linear-key",
+	[REDACT_DATABRICKS_TOKEN] = "databricks-token",
+	[REDACT_AGE_KEY] = "age-key",
+	[REDACT_VAULT_TOKEN] = "vault-token",
+	[REDACT_DOCKER_TOKEN] = "docker-token",
+	[REDACT_FIGMA_TOKEN] = "figma-token",
+};
+
+/* What can be told by how it begins. */
 static const struct prefix {
-	const char *name, *begins;
+	enum redact_kind kind;
+	const char *begins;
 	unsigned class;          /* what follows */
 	unsigned least;          /* how much of it */
-	unsigned kind;           /* from REDACT_FIRST_PREFIX on */
 } prefixes[] = {
-	{ "anthropic-key", "sk-ant-", ALNUM | DASH, 20, 0 },
-	{ "openai-key", "sk-", ALNUM | DASH, 20, 1 },
-	{ "github-token", "ghp_", ALNUM, 30, 2 },
-	{ "github-token", "gho_", ALNUM, 30, 2 },
-	{ "github-token", "ghu_", ALNUM, 30, 2 },
-	{ "github-token", "ghs_", ALNUM, 30, 2 },
-	{ "github-token", "ghr_", ALNUM, 30, 2 },
-	{ "github-token", "github_pat_", ALNUM | DASH, 40, 2 },
-	{ "gitlab-token", "glpat-", ALNUM | DASH, 20, 3 },
-	{ "gitlab-token", "glrt-", ALNUM | DASH, 20, 3 },
-	{ "aws-key", "AKIA", UPPER, 16, 4 },
-	{ "aws-key", "ASIA", UPPER, 16, 4 },
-	{ "google-key", "AIza", ALNUM | DASH, 35, 5 },
-	{ "google-key", "ya29.", ALNUM | DASH, 20, 5 },
-	{ "google-key", "GOCSPX-", ALNUM | DASH, 20, 5 },
-	{ "slack-token", "xoxb-", ALNUM | DASH, 10, 6 },
-	{ "slack-token", "xoxp-", ALNUM | DASH, 10, 6 },
-	{ "slack-token", "xoxa-", ALNUM | DASH, 10, 6 },
-	{ "slack-token", "xoxs-", ALNUM | DASH, 10, 6 },
-	{ "slack-token", "xapp-", ALNUM | DASH, 10, 6 },
-	{ "slack-token", "https://hooks.slack.com/services/", ALNUM | SLASH, 20, 6 },
-	{ "stripe-key", "sk_live_", ALNUM, 16, 7 },
-	{ "stripe-key", "sk_test_", ALNUM, 16, 7 },
-	{ "stripe-key", "rk_live_", ALNUM, 16, 7 },
-	{ "stripe-key", "rk_test_", ALNUM, 16, 7 },
-	{ "stripe-key", "whsec_", ALNUM, 16, 7 },
-	{ "npm-token", "npm_", ALNUM, 36, 8 },
-	{ "pypi-token", "pypi-", ALNUM | DASH, 50, 9 },
-	{ "huggingface-token", "hf_", ALNUM, 30, 10 },
-	{ "sendgrid-key", "SG.", ALNUM | DASH | DOT, 40, 11 },
-	{ "digitalocean-token", "dop_v1_", HEX, 40, 12 },
-	{ "digitalocean-token", "doo_v1_", HEX, 40, 12 },
-	{ "shopify-token", "shpat_", HEX, 32, 13 },
-	{ "groq-key", "gsk_", ALNUM, 40, 14 },
-	{ "xai-key", "xai-", ALNUM, 40, 15 },
-	{ "replicate-token", "r8_", ALNUM, 30, 16 },
-	{ "perplexity-key", "pplx-", ALNUM, 40, 17 },
-	{ "linear-key", "lin_api_", ALNUM, 30, 18 },
-	{ "databricks-token", "dapi", HEX, 32, 19 },
-	{ "age-key", "AGE-SECRET-KEY-1", UPPER, 50, 20 },
-	{ "vault-token", "hvs.", ALNUM | DASH, 24, 21 },
-	{ "docker-token", "dckr_pat_", ALNUM | DASH, 20, 22 },
-	{ "figma-token", "figd_", ALNUM | DASH, 30, 23 },
+	{ REDACT_ANTHROPIC_KEY, "sk-ant-", ALNUM | DASH, 20 },
+	{ REDACT_OPENAI_KEY, "sk-", ALNUM | DASH, 20 },
+	{ REDACT_GITHUB_TOKEN, "ghp_", ALNUM, 30 },
+	{ REDACT_GITHUB_TOKEN, "gho_", ALNUM, 30 },
+	{ REDACT_GITHUB_TOKEN, "ghu_", ALNUM, 30 },
+	{ REDACT_GITHUB_TOKEN, "ghs_", ALNUM, 30 },
+	{ REDACT_GITHUB_TOKEN, "ghr_", ALNUM, 30 },
+	{ REDACT_GITHUB_TOKEN, "github_pat_", ALNUM | DASH, 40 },
+	{ REDACT_GITLAB_TOKEN, "glpat-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glrt-", ALNUM | DASH, 20 },
+	{ REDACT_AWS_KEY, "AKIA", UPPER, 16 },
+	{ REDACT_AWS_KEY, "ASIA", UPPER, 16 },
+	{ REDACT_GOOGLE_KEY, "AIza", ALNUM | DASH, 35 },
+	{ REDACT_GOOGLE_KEY, "ya29.", ALNUM | DASH, 20 },
+	{ REDACT_GOOGLE_KEY, "GOCSPX-", ALNUM | DASH, 20 },
+	{ REDACT_SLACK_TOKEN, "xoxb-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxp-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxa-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxs-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xapp-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "https://hooks.slack.com/services/", ALNUM | SLASH, 20 },
+	{ REDACT_STRIPE_KEY, "sk_live_", ALNUM, 16 },
+	{ REDACT_STRIPE_KEY, "sk_test_", ALNUM, 16 },
+	{ REDACT_STRIPE_KEY, "rk_live_", ALNUM, 16 },
+	{ REDACT_STRIPE_KEY, "rk_test_", ALNUM, 16 },
+	{ REDACT_STRIPE_KEY, "whsec_", ALNUM, 16 },
+	{ REDACT_NPM_TOKEN, "npm_", ALNUM, 36 },
+	{ REDACT_PYPI_TOKEN, "pypi-", ALNUM | DASH, 50 },
+	{ REDACT_HUGGINGFACE_TOKEN, "hf_", ALNUM, 30 },
+	{ REDACT_SENDGRID_KEY, "SG.", ALNUM | DASH | DOT, 40 },
+	{ REDACT_DIGITALOCEAN_TOKEN, "dop_v1_", HEX, 40 },
+	{ REDACT_DIGITALOCEAN_TOKEN, "doo_v1_", HEX, 40 },
+	{ REDACT_SHOPIFY_TOKEN, "shpat_", HEX, 32 },
+	{ REDACT_GROQ_KEY, "gsk_", ALNUM, 40 },
+	{ REDACT_XAI_KEY, "xai-", ALNUM, 40 },
+	{ REDACT_REPLICATE_TOKEN, "r8_", ALNUM, 30 },
+	{ REDACT_PERPLEXITY_KEY, "pplx-", ALNUM, 40 },
+	{ REDACT_LINEAR_KEY, "lin_api_", ALNUM, 30 },
+	{ REDACT_DATABRICKS_TOKEN, "dapi", HEX, 32 },
+	{ REDACT_AGE_KEY, "AGE-SECRET-KEY-1", UPPER, 50 },
+	{ REDACT_VAULT_TOKEN, "hvs.", ALNUM | DASH, 24 },
+	{ REDACT_DOCKER_TOKEN, "dckr_pat_", ALNUM | DASH, 20 },
+	{ REDACT_FIGMA_TOKEN, "figd_", ALNUM | DASH, 30 },
 };
 #define NR_PREFIXES (sizeof(prefixes) / sizeof(*prefixes))
-
-static const char *const names[REDACT_FIRST_PREFIX] = { "home-directory", "e-mail-address", "private-key", "jwt", "bearer-token",
-							"password-in-url", "secret-in-variable" };
 
 struct scan {
 	struct redactor *r;
@@ -132,7 +163,7 @@ static void add(struct scan *s, const char *ptr, size_t len)
 }
 
 /* Puts `words` in the place of [from, to). Returns `to`. */
-static const char *put(struct scan *s, unsigned kind, const char *from, const char *to, const char *words)
+static const char *put(struct scan *s, enum redact_kind kind, const char *from, const char *to, const char *words)
 {
 	add(s, s->copied, (size_t)(from - s->copied));
 	add(s, words, strlen(words));
@@ -141,11 +172,11 @@ static const char *put(struct scan *s, unsigned kind, const char *from, const ch
 	return to;
 }
 
-static const char *put_name(struct scan *s, unsigned kind, const char *from, const char *to, const char *name)
+static const char *put_name(struct scan *s, enum redact_kind kind, const char *from, const char *to)
 {
 	char words[64];
 
-	snprintf(words, sizeof(words), "[redacted:%s]", name);
+	snprintf(words, sizeof(words), "[redacted:%s]", names[kind]);
 	return put(s, kind, from, to, words);
 }
 
@@ -174,7 +205,7 @@ static const char *prefixed(struct scan *s, const char *p)
 		rest = p + strlen(x->begins);
 		end = run_of(s, rest, x->class);
 		if ((size_t)(end - rest) >= x->least && has_digit(rest, end) && (end == s->end || !is_word(*end) || x->class & DASH))
-			return put_name(s, REDACT_FIRST_PREFIX + x->kind, p, end, x->name);
+			return put_name(s, x->kind, p, end);
 	}
 	return NULL;
 }
@@ -192,7 +223,7 @@ static const char *jwt(struct scan *s, const char *p)
 	end = run_of(s, dot + 1, ALNUM | DASH);
 	if (end == s->end || *end != '.')
 		return NULL;
-	return put_name(s, REDACT_JWT, p, run_of(s, end + 1, ALNUM | DASH), names[REDACT_JWT]);
+	return put_name(s, REDACT_JWT, p, run_of(s, end + 1, ALNUM | DASH));
 }
 
 /* From its first line to its last; without one, what there is of it. */
@@ -210,14 +241,14 @@ static const char *private_key(struct scan *s, const char *p)
 	if (end) {
 		end += sizeof(last) - 1;
 		at = memmem(end, (size_t)(s->end - end), dashes, sizeof(dashes) - 1);
-		return at ? put_name(s, REDACT_PRIVATE_KEY, p, at + sizeof(dashes) - 1, names[REDACT_PRIVATE_KEY]) : NULL;
+		return at ? put_name(s, REDACT_PRIVATE_KEY, p, at + sizeof(dashes) - 1) : NULL;
 	}
 	/* cut off: base64 and line ends, which may be escapes */
 	for (end = at + strlen(key); end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=\\\n\r -", *end)); end++)
 		;
 	while (end > at && end[-1] == '\\')
 		end--;
-	return put_name(s, REDACT_PRIVATE_KEY, p, end, names[REDACT_PRIVATE_KEY]);
+	return put_name(s, REDACT_PRIVATE_KEY, p, end);
 }
 
 static const char *bearer(struct scan *s, const char *p)
@@ -230,7 +261,7 @@ static const char *bearer(struct scan *s, const char *p)
 	end = run_of(s, rest, ALNUM | DASH | DOT | SLASH);
 	while (end < s->end && (*end == '=' || *end == '+'))
 		end = run_of(s, end + 1, ALNUM | DASH | DOT | SLASH);
-	return end - rest >= 20 ? put_name(s, REDACT_BEARER, rest, end, names[REDACT_BEARER]) : NULL;
+	return end - rest >= 20 ? put_name(s, REDACT_BEARER, rest, end) : NULL;
 }
 
 /* scheme://user:password@host: the password */
@@ -248,7 +279,7 @@ static const char *url_password(struct scan *s, const char *p)
 		;
 	if (at == s->end || *at != '@' || at == colon + 1)
 		return NULL;
-	return put_name(s, REDACT_URL_PASSWORD, colon + 1, at, names[REDACT_URL_PASSWORD]);
+	return put_name(s, REDACT_URL_PASSWORD, colon + 1, at);
 }
 
 static int names_secret(const char *begin, const char *end)
@@ -277,7 +308,7 @@ static const char *assignment(struct scan *s, const char *p)
 		value++;
 	for (end = value; end < s->end && *end > ' ' && !strchr("\"'\\;,<>`&|()$[{", *end); end++)
 		;
-	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end, names[REDACT_ASSIGNMENT]) : NULL;
+	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end) : NULL;
 }
 
 /* `p` is at the @. What comes before it is still to be copied, or was replaced itself. */
@@ -305,7 +336,7 @@ static const char *email(struct scan *s, const char *p)
 	for (const char *q = dot + 1; q < end; q++)
 		if (*q >= '0' && *q <= '9')
 			return NULL;   /* a version, name@1.2.3 */
-	return put_name(s, REDACT_EMAIL, local, end, names[REDACT_EMAIL]);
+	return put_name(s, REDACT_EMAIL, local, end);
 }
 
 /* Nothing of a path comes before it: src/home/x is none. */
@@ -445,16 +476,6 @@ int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out)
 
 /* ------------------------------------------------------------------ telling */
 
-static const char *name_of(unsigned kind)
-{
-	if (kind < REDACT_FIRST_PREFIX)
-		return names[kind];
-	for (size_t i = 0; i < NR_PREFIXES; i++)
-		if (prefixes[i].kind + REDACT_FIRST_PREFIX == kind)
-			return prefixes[i].name;
-	return "";
-}
-
 int redactor_tell(const struct redactor *r, struct grove_buf *out)
 {
 	char words[100];
@@ -463,7 +484,7 @@ int redactor_tell(const struct redactor *r, struct grove_buf *out)
 	for (unsigned i = 0; i < REDACT_KINDS && !rc; i++) {
 		if (!r->count[i])
 			continue;
-		snprintf(words, sizeof(words), "%s%s: %llu", any++ ? ", " : "", name_of(i), (unsigned long long)r->count[i]);
+		snprintf(words, sizeof(words), "%s%s: %llu", any++ ? ", " : "", names[i], (unsigned long long)r->count[i]);
 		rc = grove_buf_add(out, grove_str(words));
 	}
 	return any || rc ? rc : grove_buf_add(out, grove_str("nothing that has the shape of a key, a home directory or an e-mail address"));

@@ -5,7 +5,6 @@
  * over by exec.
  */
 #include "browse.h"
-#include "help.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,21 +20,6 @@ static volatile sig_atomic_t ended;
 static void on_end(int sig)
 {
 	ended = sig;
-}
-
-/* `grove` answers these itself. */
-int help_print(struct out *o, const char *command)
-{
-	for (const struct grove_help *h = grove_help; h->name; h++)
-		if (command && !strcmp(h->name, command))
-			out_puts(o, h->text);
-	return EXIT_DONE;
-}
-
-int version_print(struct out *o)
-{
-	out_printf(o, "grove %s\n", grove_version());
-	return EXIT_DONE;
 }
 
 int64_t browse_now(void)

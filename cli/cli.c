@@ -2,6 +2,7 @@
  * cli.c: what the commands share.
  */
 #include "cli.h"
+#include "help.h"
 #include "programs/dates.h"
 
 #include <errno.h>

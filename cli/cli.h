@@ -185,8 +185,4 @@ int cmd_tree(struct cli *c, int argc, char **argv);
 int cmd_usage(struct cli *c, int argc, char **argv);
 int cmd_watch(struct cli *c, int argc, char **argv);
 
-/* main.c: print the page of a command (NULL: of the program). */
-int help_print(struct out *o, const char *command);
-int version_print(struct out *o);
-
 #endif

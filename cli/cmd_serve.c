@@ -7,6 +7,7 @@
  * before the command's name included.
  */
 #include "cli.h"
+#include "help.h"
 #include "web.h"
 
 #include <errno.h>

@@ -215,14 +215,6 @@ static void offer_place(struct completing *x, struct form_word place)
 
 /* -------------------------------------------------------------------- forms */
 
-static const struct grove_help *find_page(const char *name)
-{
-	for (const struct grove_help *h = grove_help; h->name; h++)
-		if (!strcmp(h->name, name))
-			return h;
-	return NULL;
-}
-
 /* The value that an option takes in any form of a page; len 0: none. */
 static struct form_word value_of(const struct grove_help *page, const char *option)
 {
@@ -242,7 +234,7 @@ static struct form_word option_value(const struct grove_help *page, const char *
 {
 	struct form_word value = value_of(page, option);
 
-	return value.len ? value : value_of(find_page("grove"), option);
+	return value.len ? value : value_of(help_find("grove"), option);
 }
 
 /* Do the words that were typed so far fit the form's own words? */
@@ -307,7 +299,7 @@ static void complete_command(struct completing *x, const struct grove_help *page
 		complete_form(x, &f, typed);
 	}
 	if (*x->now == '-') {
-		form_read(&f, find_page("grove")->forms);
+		form_read(&f, help_find("grove")->forms);
 		offer_options(x, &f);
 		offer_word(x, (struct form_word){ "--help", 6 }, NULL);
 	}
@@ -326,8 +318,8 @@ int complete_print(struct cli *c, int argc, char **argv)
 		} else if (*argv[i] == '-') {
 			value = option_value(page, argv[i]);
 		} else if (!page) {
-			page = find_page(argv[i]);
-			if (!page)
+			page = help_find(argv[i]);
+			if (!page || !page->forms)
 				goto out;
 		} else {
 			opt_list_add(&typed, argv[i]);
@@ -339,7 +331,7 @@ int complete_print(struct cli *c, int argc, char **argv)
 	else if (page)
 		complete_command(&x, page, &typed);
 	else if (*x.now == '-')
-		complete_command(&x, find_page("grove"), &typed);
+		complete_command(&x, help_find("grove"), &typed);
 	else
 		offer_commands(&x);
 out:

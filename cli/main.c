@@ -64,17 +64,6 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static const struct grove_help *find_page(const char *name)
-{
-	const struct grove_help *const tables[] = { grove_help, grove_topics };
-
-	for (size_t i = 0; i < 2; i++)
-		for (const struct grove_help *h = tables[i]; h->name; h++)
-			if (!strcmp(h->name, name))
-				return h;
-	return NULL;
-}
-
 /* What other programs call it. */
 static const struct {
 	const char *theirs, *ours;
@@ -112,30 +101,13 @@ static int unknown_command(struct cli *c, const char *name)
 	return cli_usage(c, "'%.64s' is not a command", name);
 }
 
-int help_print(struct out *o, const char *command)
-{
-	const struct grove_help *h = command ? find_page(command) : NULL;
-
-	if (!h)
-		h = find_page("grove");
-	out_puts(o, h ? h->text : "grove: this build has no help\n");
-	return EXIT_DONE;
-}
-
-int version_print(struct out *o)
-{
-	out_printf(o, "grove %s\n", grove_version());
-	out_puts(o, "parts: " GROVE_PARTS "\n");
-	return EXIT_DONE;
-}
-
 int cmd_help(struct cli *c, int argc, char **argv)
 {
 	if (cli_parse(c, NULL, "[COMMAND|TOPIC]", &argc, argv))
 		return c->status;
 	if (!argc)
 		return help_print(&c->out, NULL);
-	if (!find_command(argv[0]) && !find_page(argv[0])) {
+	if (!find_command(argv[0]) && !help_find(argv[0])) {
 		c->command = NULL; /* the list of commands is what helps here */
 		return unknown_command(c, argv[0]);
 	}

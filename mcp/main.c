@@ -4,28 +4,12 @@
 #include "mcp.h"
 
 #include "cli/cli.h"
-#include "cli/help.h"
 #include "indexer.h"
 #include "wire.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-/* `grove` answers these itself. */
-int help_print(struct out *o, const char *command)
-{
-	for (const struct grove_help *h = grove_help; h->name; h++)
-		if (command && !strcmp(h->name, command))
-			out_puts(o, h->text);
-	return EXIT_DONE;
-}
-
-int version_print(struct out *o)
-{
-	out_printf(o, "grove %s\n", grove_version());
-	return EXIT_DONE;
-}
 
 static int is_cancelled(void *payload, uint64_t done, uint64_t total)
 {

@@ -5,7 +5,6 @@
  * words over by exec.
  */
 #include "sync.h"
-#include "help.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -39,21 +38,6 @@ static void catch_stop(void)
 	sigaction(SIGTERM, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-}
-
-/* `grove` answers these itself. */
-int help_print(struct out *o, const char *command)
-{
-	for (const struct grove_help *h = grove_help; h->name; h++)
-		if (command && !strcmp(h->name, command))
-			out_puts(o, h->text);
-	return EXIT_DONE;
-}
-
-int version_print(struct out *o)
-{
-	out_printf(o, "grove %s\n", grove_version());
-	return EXIT_DONE;
 }
 
 /* --------------------------------------------------------- sessions to carry */

@@ -19,19 +19,6 @@
 
 #include <cmocka.h>
 
-int help_print(struct out *o, const char *command)
-{
-	(void)o;
-	(void)command;
-	return 0;
-}
-
-int version_print(struct out *o)
-{
-	(void)o;
-	return 0;
-}
-
 struct fixture {
 	struct cli c;
 	struct grove_session *s;

@@ -12,7 +12,7 @@
 
 #include "redact.h"
 
-#include "server/doc.h"
+#include "programs/doc.h"
 
 enum export_format { EXPORT_HTML, EXPORT_MD, EXPORT_JSON };
 /* In that order, ended by NULL. */

@@ -15,7 +15,7 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-#include "server/doc.h"
+#include "programs/doc.h"
 
 #include <stdatomic.h>
 

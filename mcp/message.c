@@ -3,7 +3,7 @@
  */
 #include "message.h"
 
-#include "server/body.h"
+#include "programs/body.h"
 
 #include <string.h>
 

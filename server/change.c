@@ -1,7 +1,7 @@
 /*
  * change.c: what is written to a session that exists.
  */
-#include "body.h"
+#include "programs/body.h"
 #include "handlers.h"
 #include "held.h"
 #include "metrics.h"

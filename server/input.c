@@ -1,7 +1,7 @@
 /*
  * input.c: what the body of a request says.
  */
-#include "body.h"
+#include "programs/body.h"
 #include "handlers.h"
 #include "reply.h"
 

@@ -6,7 +6,7 @@
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
 
-#include "doc.h"
+#include "programs/doc.h"
 
 /* {"time":…,"level":…,"message":…} on stderr. */
 void log_line(const char *level, const char *message);

@@ -10,7 +10,7 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
-#include "doc.h"
+#include "programs/doc.h"
 #include "settings.h"
 #include "target.h"
 

@@ -2,7 +2,7 @@
  * target.c: the target of a request, taken apart.
  */
 #include "target.h"
-#include "valid.h"
+#include "programs/valid.h"
 
 #include <stdlib.h>
 #include <string.h>

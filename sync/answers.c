@@ -7,7 +7,7 @@
  */
 #include "answers.h"
 
-#include "server/body.h"
+#include "programs/body.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "http.h"
 
-#include "server/body.h"
+#include "programs/body.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

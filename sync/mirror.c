@@ -9,7 +9,7 @@
  */
 #include "sync.h"
 
-#include "server/body.h"
+#include "programs/body.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,10 +8,10 @@
  */
 #include "fuzz.h"
 
-#include "server/body.h"
+#include "programs/body.h"
 #include "server/target.h"
 #include "server/tokens.h"
-#include "server/valid.h"
+#include "programs/valid.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -5,8 +5,8 @@
  * first failure (out of memory) is kept in `rc`, and everything after it does
  * nothing: look at it once, at the end.
  */
-#ifndef SERVER_DOC_H
-#define SERVER_DOC_H
+#ifndef PROGRAMS_DOC_H
+#define PROGRAMS_DOC_H
 
 #include <grove.h>
 

@@ -1,8 +1,8 @@
 /*
  * valid.h: is it UTF-8?
  */
-#ifndef SERVER_VALID_H
-#define SERVER_VALID_H
+#ifndef PROGRAMS_VALID_H
+#define PROGRAMS_VALID_H
 
 #include <stddef.h>
 #include <utf8proc.h>

@@ -3,8 +3,8 @@
  *
  * Once it is known to be, grove_json_member() and its like look into it.
  */
-#ifndef SERVER_BODY_H
-#define SERVER_BODY_H
+#ifndef PROGRAMS_BODY_H
+#define PROGRAMS_BODY_H
 
 #include <grove.h>
 

@@ -7,7 +7,7 @@
  */
 #include "export.h"
 
-#include "server/letters.h"
+#include "columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,123 +58,20 @@ static int put_line(struct export *x, struct grove_slice json)
 /* --------------------------------------------------------------------- shape */
 
 struct shape {
-	const struct grove_view *v;
+	struct columns cols;
+	struct grove_columns *all;
 	struct grove_rows rows;
 	uint32_t *place;         /* of each entry of the view; GROVE_NO_ENTRY: it is left out */
-	struct doc d;
 };
-
-typedef void put_fn(struct shape *s, const struct grove_entry *e);
-
-static void put_column(struct shape *s, const char *name, put_fn *fn)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-
-	doc_name(&s->d, name);
-	doc_open(&s->d, '[');
-	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++)
-		if (!grove_view_entry(s->v, s->rows.at[i], &e))
-			fn(s, &e);
-	doc_close(&s->d, ']');
-}
-
-static void put_seq(struct shape *s, const struct grove_entry *e)
-{
-	doc_number(&s->d, e->line);
-}
-
-static void put_id(struct shape *s, const struct grove_entry *e)
-{
-	doc_string(&s->d, e->id);
-}
-
-/* The nearest one above that is there. */
-static void put_parent(struct shape *s, const struct grove_entry *e)
-{
-	struct grove_entry up = { .size = sizeof(up) };
-	uint32_t at = e->parent;
-
-	while (at != GROVE_NO_ENTRY && s->place[at] == GROVE_NO_ENTRY && !grove_view_entry(s->v, at, &up))
-		at = up.parent;
-	if (at == GROVE_NO_ENTRY)
-		doc_signed(&s->d, -1);
-	else
-		doc_number(&s->d, s->place[at]);
-}
-
-static void put_flags(struct shape *s, const struct grove_entry *e)
-{
-	doc_number(&s->d, e->flags);
-}
-
-static void put_bytes(struct shape *s, const struct grove_entry *e)
-{
-	doc_number(&s->d, e->bytes);
-}
-
-/* Differences; an entry without a time has that of the one before it. */
-static void put_times(struct shape *s)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-	int64_t before = 0;
-
-	doc_name(&s->d, "time");
-	doc_open(&s->d, '[');
-	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++) {
-		int64_t t = grove_view_entry(s->v, s->rows.at[i], &e) || e.time == GROVE_NO_TIME ? before : e.time;
-
-		doc_signed(&s->d, t - before);
-		before = t;
-	}
-	doc_close(&s->d, ']');
-}
-
-static void put_letters(struct shape *s, const char *name, int roles)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-
-	doc_name(&s->d, name);
-	doc_puts(&s->d, "\"");
-	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++) {
-		char c = grove_view_entry(s->v, s->rows.at[i], &e) ? '?' : roles ? role_letter(e.role) : kind_letter(e.kind);
-
-		doc_add(&s->d, (struct grove_slice){ &c, 1 });
-	}
-	doc_puts(&s->d, "\"");
-}
-
-static void put_labels(struct shape *s)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-	char at[24];
-
-	doc_name(&s->d, "labels");
-	doc_open(&s->d, '{');
-	for (size_t i = 0; i < s->rows.nr; i++) {
-		if (grove_view_entry(s->v, s->rows.at[i], &e) || !e.label)
-			continue;
-		snprintf(at, sizeof(at), "%zu", i);
-		doc_member(&s->d, at, e.label);
-	}
-	doc_close(&s->d, '}');
-}
 
 static void put_shape(struct shape *s, uint32_t leaf)
 {
-	struct doc *d = &s->d;
+	struct doc *d = &s->cols.d;
 
 	doc_open(d, '{');
 	doc_member(d, "level", "all");
-	doc_member_number(d, "n", s->rows.nr);
-	put_column(s, "seq", put_seq);
-	put_column(s, "id", put_id);
-	put_column(s, "parent", put_parent);
-	put_letters(s, "kind", 0);
-	put_letters(s, "role", 1);
-	put_column(s, "flags", put_flags);
-	put_column(s, "bytes", put_bytes);
-	put_times(s);
-	put_labels(s);
+	columns_put_shape(&s->cols);
+	columns_put_labels(&s->cols);
 	doc_name(d, "leaf");
 	if (leaf != GROVE_NO_ENTRY && s->place[leaf] != GROVE_NO_ENTRY)
 		doc_number(d, s->place[leaf]);
@@ -190,21 +87,24 @@ static int shape_init(struct shape *s, const struct export *x)
 	uint32_t n = grove_view_count(x->v);
 	int rc = export_rows(x, &s->rows);
 
-	s->v = x->v;
+	if (!rc)
+		rc = grove_view_columns(x->v, NULL, &s->all);
 	s->place = malloc((n + 1u) * sizeof(*s->place));
 	if (!s->place)
 		return GROVE_ENOMEM;
 	memset(s->place, 0xff, (n + 1u) * sizeof(*s->place));
 	for (size_t i = 0; i < s->rows.nr && !rc; i++)
 		s->place[s->rows.at[i]] = (uint32_t)i;
+	s->cols = (struct columns){ .v = x->v, .c = s->all, .rows = &s->rows, .place = s->place };
 	return rc;
 }
 
 static void shape_release(struct shape *s)
 {
 	grove_rows_release(&s->rows);
+	grove_columns_free(s->all);
 	free(s->place);
-	doc_release(&s->d);
+	doc_release(&s->cols.d);
 }
 
 /* -------------------------------------------------------------------- blocks */
@@ -263,7 +163,7 @@ static int put_entries(struct export *x, const struct grove_rows *rows)
 
 static int put_block(struct export *x, const struct grove_subagent *a, const char *note)
 {
-	struct shape s = { .v = x->v };
+	struct shape s = { .all = NULL };
 	int rc = shape_init(&s, x);
 
 	if (!rc)
@@ -272,7 +172,7 @@ static int put_block(struct export *x, const struct grove_subagent *a, const cha
 		rc = put_known(x, a, note);
 	if (!rc) {
 		put_shape(&s, x->leaf);
-		rc = s.d.rc ? s.d.rc : put_line(x, grove_buf_slice(&s.d.buf));
+		rc = s.cols.d.rc ? s.cols.d.rc : put_line(x, grove_buf_slice(&s.cols.d.buf));
 	}
 	if (!rc)
 		rc = put_entries(x, &s.rows);

@@ -1,7 +1,7 @@
 /*
  * openapi.c: the table of routes as an OpenAPI document.
  */
-#include "letters.h"
+#include "export/columns.h"
 #include "reply.h"
 #include "route.h"
 

@@ -1,18 +1,15 @@
 /*
  * tree.c: GET /sessions/{id}/tree: the shape of a session in columns.
  *
- *	{"session":{…},"level":"all","n":4,"seq":[1,2,3,4],"id":[…],"parent":[-1,0,1,2],
- *	 "kind":"otmm","role":"--ua","flags":[0,0,1,0],"bytes":[131,…],"time":[1784491765000,0,…],
- *	 "labels":{"2":"findings"},"leaf":3,"next":null}
+ *	{"session":{…},"level":"all","n":4,…,"labels":{"2":"findings"},"leaf":3,"next":null}
  *
- * `parent` is a position in the columns: -1 for a root, -2 for one before this
- * window, whose id is in `parentId`. `time` has differences. The library makes the
- * columns; here they become JSON, one at a time, so that only as much of it is held
- * as the client has not taken.
+ * The id of a parent before this window is in `parentId`. The library makes the columns;
+ * here they become JSON (see export/columns.h), one at a time, so that only as much of it
+ * is held as the client has not taken.
  */
+#include "export/columns.h"
 #include "handlers.h"
 #include "held.h"
-#include "letters.h"
 #include "reply.h"
 #include "route.h"
 
@@ -23,70 +20,14 @@
 #define PREVIEW_TURNS 120u
 #define CHARACTER_MAX 4u     /* bytes */
 
-struct shape {
-	const struct grove_view *v;
-	const struct grove_columns *c;
-	struct grove_sink to;     /* without a function: nowhere, it stays in `d` */
-	struct doc d;             /* what is not written yet */
-};
-
-static void flush(struct shape *s)
-{
-	if (s->to.write)
-		doc_flush(&s->d, s->to);
-}
-
 /* ------------------------------------------------------------------ columns */
 
-typedef void put_fn(struct shape *s, uint32_t k);
-
-static void put_column(struct shape *s, const char *name, put_fn *fn)
-{
-	doc_name(&s->d, name);
-	doc_open(&s->d, '[');
-	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
-		fn(s, k);
-		flush(s);
-	}
-	doc_close(&s->d, ']');
-}
-
-static void put_seq(struct shape *s, uint32_t k)
-{
-	doc_number(&s->d, s->c->seq[k]);
-}
-
-static void put_id(struct shape *s, uint32_t k)
-{
-	doc_string(&s->d, s->c->id[k] ? s->c->strings + s->c->id[k] : NULL);
-}
-
-static void put_parent(struct shape *s, uint32_t k)
-{
-	uint32_t p = s->c->parent[k];
-
-	if (p == GROVE_NO_ENTRY || p == GROVE_EARLIER)
-		doc_signed(&s->d, p == GROVE_NO_ENTRY ? -1 : -2);
-	else
-		doc_number(&s->d, p);
-}
-
-static void put_flags(struct shape *s, uint32_t k)
-{
-	doc_number(&s->d, s->c->flags[k]);
-}
-
-static void put_bytes(struct shape *s, uint32_t k)
-{
-	doc_number(&s->d, s->c->bytes[k]);
-}
-
-static void put_run(struct shape *s, uint32_t k)
+static void put_run(struct columns *s, uint32_t k)
 {
 	doc_number(&s->d, s->c->run[k]);
 }
 
-static void put_failed(struct shape *s, uint32_t k)
+static void put_failed(struct columns *s, uint32_t k)
 {
 	doc_number(&s->d, s->c->failed[k]);
 }
@@ -103,67 +44,19 @@ static struct grove_slice begin_of(const char *text, size_t most)
 	return (struct grove_slice){ text, end };
 }
 
-static void put_text(struct shape *s, size_t most)
+static void put_text(struct columns *s, size_t most)
 {
 	doc_name(&s->d, "text");
 	doc_open(&s->d, '[');
 	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
 		doc_text(&s->d, begin_of(s->c->strings + s->c->text[k], most));
-		flush(s);
+		doc_flush(&s->d, s->to);
 	}
 	doc_close(&s->d, ']');
-}
-
-/* Differences; an entry without a time has that of the one before it. */
-static void put_times(struct shape *s)
-{
-	int64_t before = 0;
-
-	doc_name(&s->d, "time");
-	doc_open(&s->d, '[');
-	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
-		int64_t t = s->c->time[k] == GROVE_NO_TIME ? before : s->c->time[k];
-
-		doc_signed(&s->d, t - before);
-		before = t;
-		flush(s);
-	}
-	doc_close(&s->d, ']');
-}
-
-static void put_letters(struct shape *s, const char *name, int roles)
-{
-	char c;
-
-	doc_name(&s->d, name);
-	doc_puts(&s->d, "\"");
-	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
-		c = roles ? role_letter((enum grove_role)s->c->role[k]) : kind_letter((enum grove_kind)s->c->kind[k]);
-		doc_add(&s->d, (struct grove_slice){ &c, 1 });
-		flush(s);
-	}
-	doc_puts(&s->d, "\"");
-}
-
-static void put_labels(struct shape *s)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-	char at[16];
-
-	doc_name(&s->d, "labels");
-	doc_open(&s->d, '{');
-	for (uint32_t k = 0; k < s->c->nr; k++) {
-		grove_view_entry(s->v, s->c->index[k], &e);
-		if (!e.label)
-			continue;
-		snprintf(at, sizeof(at), "%u", k);
-		doc_member(&s->d, at, e.label);
-	}
-	doc_close(&s->d, '}');
 }
 
 /* The id of the nearest entry above that is not in the window. */
-static const char *id_above(const struct shape *s, uint32_t k, struct grove_entry *e)
+static const char *id_above(const struct columns *s, uint32_t k, struct grove_entry *e)
 {
 	uint32_t first = s->c->index[0];
 
@@ -175,7 +68,7 @@ static const char *id_above(const struct shape *s, uint32_t k, struct grove_entr
 }
 
 /* Ids of parents that lie before the window. */
-static void put_earlier(struct shape *s)
+static void put_earlier(struct columns *s)
 {
 	struct grove_entry e;
 	char at[16];
@@ -193,25 +86,12 @@ static void put_earlier(struct shape *s)
 	doc_close(&s->d, '}');
 }
 
-static void put_columns(struct shape *s)
-{
-	doc_member_number(&s->d, "n", s->c->nr);
-	put_column(s, "seq", put_seq);
-	put_column(s, "id", put_id);
-	put_column(s, "parent", put_parent);
-	put_letters(s, "kind", 0);
-	put_letters(s, "role", 1);
-	put_column(s, "flags", put_flags);
-	put_column(s, "bytes", put_bytes);
-	put_times(s);
-}
-
 int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto)
 {
 	struct grove_entry first = { .size = sizeof(first) }, last = { .size = sizeof(last) };
 	struct grove_columns_options o = { .size = sizeof(o) };
 	struct grove_columns *c = NULL;
-	struct shape s = { .v = v };
+	struct columns s = { .v = v };
 	int rc = from < upto ? 0 : GROVE_ENOTFOUND;
 
 	if (!rc)
@@ -223,8 +103,8 @@ int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, u
 		rc = grove_view_columns(v, &o, &c);
 	if (!rc) {
 		s.c = c;
-		put_columns(&s);
-		put_labels(&s);
+		columns_put_shape(&s);
+		columns_put_labels(&s);
 		put_earlier(&s);
 		rc = s.d.rc;
 	}
@@ -287,7 +167,7 @@ static int read_wish(struct request *r, const struct grove_view *v, struct wish 
 	return rc;
 }
 
-static void put_leaf_position(struct shape *s)
+static void put_leaf_position(struct columns *s)
 {
 	uint32_t leaf = grove_view_leaf(s->v), low = 0, high = s->c->nr;
 
@@ -306,7 +186,7 @@ static void put_leaf_position(struct shape *s)
 		doc_null(&s->d);
 }
 
-static int write_all(struct request *r, struct shape *s, struct held *h, const struct wish *w)
+static int write_all(struct request *r, struct columns *s, struct held *h, const struct wish *w)
 {
 	struct doc *d = &s->d;
 
@@ -316,14 +196,14 @@ static int write_all(struct request *r, struct shape *s, struct held *h, const s
 	put_session_record(r, d, h, s->v);
 	doc_close(d, '}');
 	doc_member(d, "level", s->c->run ? "turns" : "all");
-	put_columns(s);
+	columns_put_shape(s);
 	if (s->c->run)
-		put_column(s, "run", put_run);
+		columns_put(s, "run", put_run);
 	if (w->preview)
 		put_text(s, w->preview);
 	if (s->c->failed)
-		put_column(s, "failed", put_failed);
-	put_labels(s);
+		columns_put(s, "failed", put_failed);
+	columns_put_labels(s);
 	put_earlier(s);
 	put_leaf_position(s);
 	doc_name(d, "next");
@@ -338,7 +218,7 @@ static int write_all(struct request *r, struct shape *s, struct held *h, const s
 int get_tree(struct request *r)
 {
 	struct wish w = { .o = { .size = sizeof(w.o) } };
-	struct shape s = { .to = reply_sink(r) };
+	struct columns s = { .to = reply_sink(r) };
 	struct grove_columns *c = NULL;
 	struct held *h;
 	struct grove_view *v;

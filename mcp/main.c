@@ -4,7 +4,7 @@
 #include "mcp.h"
 
 #include "cli/cli.h"
-#include "indexer.h"
+#include "programs/indexer.h"
 #include "wire.h"
 
 #include <signal.h>
@@ -18,6 +18,15 @@ static int is_cancelled(void *payload, uint64_t done, uint64_t total)
 	(void)done;
 	(void)total;
 	return atomic_load(&m->cancelled);
+}
+
+static int open_stores(void *payload, struct grove **out)
+{
+	const struct cli *c = payload;
+	struct grove_options o = { .size = sizeof(o), .stores = c->stores.item, .nr_stores = c->stores.nr,
+				   .dialect = c->dialect };
+
+	return grove_open(&o, out);
 }
 
 static int run(struct cli *c, int argc, char **argv)
@@ -39,7 +48,7 @@ static int run(struct cli *c, int argc, char **argv)
 	m.g = c->g;
 	grove_set_progress(m.g, (struct grove_progress){ is_cancelled, &m });
 	m.wire = wire_new(STDIN_FILENO, STDOUT_FILENO);
-	m.indexer = indexer_new(c);
+	m.indexer = indexer_new(&(struct indexer_options){ .open = open_stores, .payload = c });
 	if (!m.wire || !m.indexer)
 		status = cli_error(c, GROVE_ENOMEM, "out of memory");
 	else

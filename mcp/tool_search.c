@@ -3,7 +3,8 @@
  */
 #include "mcp.h"
 
-#include "indexer.h"
+#include "cli/cli.h"
+#include "programs/indexer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,8 +136,8 @@ static void put_hits(struct call *k, const struct grove_hits *hits, const struct
 		put_next(d, 0, about.cursor);
 	doc_close(d, '}');
 	doc_release(&item);
-	if (about.behind)
-		indexer_start(k->m->indexer);
+	if (about.behind && !k->m->c->no_cache)
+		indexer_wake(k->m->indexer);
 }
 
 static int search_sessions(struct call *k)

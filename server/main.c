@@ -7,7 +7,6 @@
 #include "auth.h"
 #include "events.h"
 #include "held.h"
-#include "indexer.h"
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
@@ -17,6 +16,7 @@
 #include "workers.h"
 #include "tls.h"
 #include "tokens.h"
+#include "programs/indexer.h"
 #include "programs/viewer.h"
 
 #include <errno.h>
@@ -142,6 +142,23 @@ static int check_stores(struct server *s, char *why, size_t size)
 	return rc;
 }
 
+static int open_stores(void *payload, struct grove **out)
+{
+	return pool_open_grove(payload, NULL, out);
+}
+
+static void warn_of_index(void *payload, const struct grove_detail *why)
+{
+	(void)payload;
+	log_detail("warning", why);
+}
+
+static int start_indexer(struct server *s)
+{
+	s->indexer = indexer_new(&(struct indexer_options){ open_stores, warn_of_index, s });
+	return s->indexer ? 0 : -1;
+}
+
 static int set_up(struct server *s, char *why, size_t size)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -158,7 +175,7 @@ static int set_up(struct server *s, char *why, size_t size)
 		return 0;
 	snprintf(why, size, "out of memory");
 	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) || openers_new(&s->openers) ||
-	    pool_new(s, workers, &s->pool) || indexer_new(s, &s->indexer) || events_start(s))
+	    pool_new(s, workers, &s->pool) || start_indexer(s) || events_start(s))
 		return -1;
 	return http_start(s, why, size);
 }

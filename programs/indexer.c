@@ -2,13 +2,13 @@
  * indexer.c: a thread that brings the index of the search up to date.
  */
 #include "indexer.h"
-#include "log.h"
-#include "workers.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct indexer {
-	struct server *server;
+	struct indexer_options o;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t woken;
@@ -16,7 +16,7 @@ struct indexer {
 	atomic_int stop;
 };
 
-/* Ends the work when the server stops. */
+/* Ends the work when the program stops. */
 static int goes_on(void *payload, uint64_t done, uint64_t total)
 {
 	struct indexer *ix = payload;
@@ -31,16 +31,16 @@ static void update(struct indexer *ix)
 	struct grove *g = NULL;
 	struct grove_search *search = NULL;
 	struct grove_detail why = { 0 };
-	int rc = pool_open_grove(ix->server, NULL, &g);
+	int rc = ix->o.open(ix->o.payload, &g);
 
 	if (!rc) {
 		grove_set_progress(g, (struct grove_progress){ goes_on, ix });
 		rc = grove_search_open(g, 0, &search);
 	}
-	if (rc && rc != GROVE_ECANCELLED) {
+	if (rc && rc != GROVE_ECANCELLED && ix->o.failed) {
 		if (search)
 			grove_search_error(search, &why);
-		log_detail("warning", &why);
+		ix->o.failed(ix->o.payload, &why);
 	}
 	grove_search_close(search);
 	grove_close(g);
@@ -68,24 +68,22 @@ static void *work(void *payload)
 	return NULL;
 }
 
-int indexer_new(struct server *s, struct indexer **out)
+struct indexer *indexer_new(const struct indexer_options *o)
 {
 	struct indexer *ix = calloc(1, sizeof(*ix));
 
-	*out = NULL;
 	if (!ix)
-		return -1;
-	ix->server = s;
+		return NULL;
+	ix->o = *o;
 	pthread_mutex_init(&ix->lock, NULL);
 	pthread_cond_init(&ix->woken, NULL);
 	if (pthread_create(&ix->thread, NULL, work, ix)) {
 		pthread_cond_destroy(&ix->woken);
 		pthread_mutex_destroy(&ix->lock);
 		free(ix);
-		return -1;
+		return NULL;
 	}
-	*out = ix;
-	return 0;
+	return ix;
 }
 
 void indexer_wake(struct indexer *ix)

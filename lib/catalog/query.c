@@ -279,19 +279,6 @@ static bool fuzzy(const struct units *what, const struct units *in, double *scor
 	return found;
 }
 
-int grove__query_fuzzy(struct grove_slice query, struct grove_slice text, double *score)
-{
-	struct units what = { NULL }, in = { NULL };
-	int rc = lower(query, &what);
-
-	rc = rc ? rc : lower(text, &in);
-	if (!rc)
-		rc = !fuzzy(&what, &in, score);
-	free(what.ptr);
-	free(in.ptr);
-	return rc;
-}
-
 /* ------------------------------------------------------------------- parsing */
 
 /* True for a character that JSON writes as itself, or as \uXXXX. */

@@ -69,10 +69,4 @@ void grove__query_raw_end(struct grove__query_fit *f);
 /* True if this raw line may contain something that is open. */
 bool grove__query_may(const struct grove__query_fit *f, struct grove_slice line);
 
-/*
- * Returns 1 if the letters of `query` are in `text`, in this order, ignoring case; 0;
- * GROVE_ENOMEM.
- */
-int grove__query_fuzzy(struct grove_slice query, struct grove_slice text, double *score);
-
 #endif

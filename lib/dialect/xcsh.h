@@ -145,4 +145,46 @@ int grove__xcsh_resolve(struct grove_slice line, const struct grove__blob_source
 int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 		    int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
+/* --- xcsh.c, omp.c: the table --- */
+
+/*
+ * What xcsh and oh-my-pi do alike. Their tables in xcsh.c and omp.c begin with it, and
+ * add the slots in which they differ.
+ */
+#define GROVE__XCSH_FAMILY \
+	.version = 3, \
+	.read.members = grove__pi_members, \
+	.read.nr_members = PI_MEMBERS, \
+	.read.id = "id", \
+	.read.by_value = true, \
+	.text.pieces = grove__pi_pieces, \
+	.text.prompt = grove__pi_prompt, \
+	.list.line = grove__xcsh_list, \
+	.list.modified_by_file = true, \
+	.list.cuts_file_time = true, \
+	.list.with_subagents = true, \
+	.usage.members = grove__pi_bill_members, \
+	.usage.nr_members = PI_BILL_MEMBERS, \
+	.context.sets = grove__xcsh_sets, \
+	.write.input = grove__pi_input, \
+	.write.bare = grove__pi_bare, \
+	.write.starts_file = grove__xcsh_starts_file, \
+	.write.relink = grove__pi_relink, \
+	.write.mute = grove__pi_mute, \
+	.write.latch = true, \
+	.write.fresh_labels = true, \
+	.write.branch_names_target = true, \
+	.names.entry_id = grove__xcsh_entry_id, \
+	.names.session_id_ok = grove__pi_session_id_ok, \
+	.names.session_id_rule = grove__pi_id_rule, \
+	.names.clean = grove__xcsh_clean_name, \
+	.paths.project = grove__xcsh_project, \
+	.paths.old_projects = grove__xcsh_old_projects, \
+	.paths.file_name = grove__pi_file_name, \
+	.paths.parse_file_name = grove__pi_parse_file_name, \
+	.paths.artifacts = true, \
+	.paths.real_cwd = true, \
+	.paths.loose_names = true, \
+	.heads = &grove__heads_pi
+
 #endif

@@ -637,17 +637,6 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 	return rc ? rc : 1;
 }
 
-int grove__claude_fork_uuid(const struct grove__claude_fork *f, struct grove_slice uuid,
-			    struct grove_buf *out)
-{
-	uint32_t i = grove__idmap_get(&f->map, uuid);
-	char id[40];
-
-	if (i == GROVE__IDMAP_NONE || f->copies[i].to != TO_ITSELF)
-		return 1;
-	return grove__buf_add(out, id, grove__claude_entry_id(f->copies[i].fresh, false, id));
-}
-
 /* --- after the records --- */
 
 static void begin(const struct grove__claude_fork *f, const char *type, struct grove_buf *out, struct grove__out *o)

@@ -526,7 +526,7 @@ static int written_by(struct grove_slice line, struct grove_buf *out)
 
 static int relocate(const char *cwd, struct grove_buf *out)
 {
-	return grove__claude_note(CLAUDE_NOTE_RELOCATED, grove__slice_str(cwd), NULL, out);
+	return grove__claude_relocated(cwd, out);
 }
 
 static int adopt(struct grove_slice line, const char *session, struct grove_slice parent,

@@ -12,6 +12,7 @@
 
 #include "js/js.h"
 #include "json/edit.h"
+#include "json/out.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -426,78 +427,38 @@ int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 	return grove__json_edit_text(out, line, names[logical ? G_LOGICAL : G_PARENT], parent);
 }
 
-/* --- metadata --- */
+/* --- metadata: without the session, which compose() adds --- */
 
-static const struct {
-	const char *type, *member;
-} notes[CLAUDE_NOTES] = {
-	[CLAUDE_NOTE_CUSTOM_TITLE] = { "custom-title", "customTitle" },
-	[CLAUDE_NOTE_AI_TITLE] = { "ai-title", "aiTitle" },
-	[CLAUDE_NOTE_TAG] = { "tag", "tag" },
-	[CLAUDE_NOTE_AGENT_NAME] = { "agent-name", "agentName" },
-	[CLAUDE_NOTE_AGENT_COLOR] = { "agent-color", "agentColor" },
-	[CLAUDE_NOTE_AGENT_SETTING] = { "agent-setting", "agentSetting" },
-	[CLAUDE_NOTE_MODE] = { "mode", "mode" },
-	[CLAUDE_NOTE_PERMISSION_MODE] = { "permission-mode", "permissionMode" },
-	[CLAUDE_NOTE_RELOCATED] = { "relocated", "relocatedCwd" },
-	[CLAUDE_NOTE_CONTINUED_IN] = { "continued-in", "continuedInSessionId" },
-	[CLAUDE_NOTE_WORKTREE] = { "worktree-state", "worktreeSession" },
-	[CLAUDE_NOTE_REPLACEMENT] = { "content-replacement", "replacements" },
-};
-
-static int begin(struct grove_buf *out, const char *type)
+/* {"type":…,<member>:…} */
+static int note(const char *type, const char *member, struct grove_slice text, struct grove_buf *out)
 {
-	return grove__buf_addf(out, "{\"type\":\"%s\"", type);
+	struct grove__out o;
+
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, names[G_TYPE], type);
+	grove__out_slice(&o, member, text);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
-static int end(struct grove_buf *out, const char *session, size_t start, int rc)
+int grove__claude_relocated(const char *cwd, struct grove_buf *out)
 {
-	if (!rc)
-		rc = put_str(out, names[G_SESSION], session);
-	if (!rc)
-		rc = grove__buf_add_char(out, '}');
-	if (rc && out->len > start)
-		grove__buf_cut(out, start);
-	return rc;
+	return note("relocated", "relocatedCwd", grove__slice_str(cwd), out);
 }
 
-int grove__claude_note(enum grove__claude_note note, struct grove_slice text, const char *session,
-		       struct grove_buf *out)
+/* The user chose that the conversation continues after `uuid`; NULL: before its first record. */
+static int choose_leaf(const char *uuid, struct grove_buf *out)
 {
-	size_t start = out->len;
-	int rc = begin(out, notes[note].type);
+	struct grove__out o;
 
-	if (note == CLAUDE_NOTE_CUSTOM_TITLE)
-		text = grove__js_trim(text);
-	if (!rc)
-		rc = put_text(out, notes[note].member, text);
-	return end(out, session, start, rc);
-}
-
-int grove__claude_note_json(enum grove__claude_note note, struct grove_slice raw,
-			    const char *session, struct grove_buf *out)
-{
-	size_t start = out->len;
-	int rc = begin(out, notes[note].type);
-
-	if (!rc)
-		rc = put_raw(out, notes[note].member, raw);
-	return end(out, session, start, rc);
-}
-
-int grove__claude_last_prompt(const char *uuid, const char *prompt, bool explicit,
-			      const char *session, struct grove_buf *out)
-{
-	size_t start = out->len;
-	int rc = begin(out, "last-prompt");
-
-	if (!rc)
-		rc = put_str(out, "lastPrompt", prompt);
-	if (!rc)
-		rc = put_id(out, "leafUuid", uuid ? grove__slice_str(uuid) : grove__slice(NULL, 0));
-	if (!rc && explicit)
-		rc = put_raw(out, "explicit", grove__slice_str("true"));
-	return end(out, session, start, rc);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, names[G_TYPE], "last-prompt");
+	grove__out_string(&o, "leafUuid", uuid);
+	grove__out_bool(&o, "explicit", true);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
@@ -508,11 +469,10 @@ int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *
 
 	switch (spec->kind) {
 	case GROVE_KIND_NAME:
-		rc = grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(text ? text : ""), NULL, out);
+		rc = note("custom-title", "customTitle", grove__js_trim(grove__slice_str(text ? text : "")), out);
 		return rc ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_OTHER:
-		rc = grove__claude_last_prompt(leaf && strcmp(leaf, GROVE_ROOT) ? leaf : NULL, NULL, true,
-					       NULL, out);
+		rc = choose_leaf(leaf && strcmp(leaf, GROVE_ROOT) ? leaf : NULL, out);
 		return rc ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_LABEL:
 		why = "Claude Code does not support labels";

@@ -44,34 +44,8 @@ int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *
 int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 			 const struct grove_slice *first_kept, struct grove_buf *out);
 
-/* Metadata of one member: {"type":…,<member>:…,"sessionId":…}. */
-enum grove__claude_note {
-	CLAUDE_NOTE_CUSTOM_TITLE,    /* the user's; trimmed, never empty */
-	CLAUDE_NOTE_AI_TITLE,
-	CLAUDE_NOTE_TAG,             /* empty: none any more */
-	CLAUDE_NOTE_AGENT_NAME,
-	CLAUDE_NOTE_AGENT_COLOR,
-	CLAUDE_NOTE_AGENT_SETTING,
-	CLAUDE_NOTE_MODE,            /* "normal", "coordinator" */
-	CLAUDE_NOTE_PERMISSION_MODE,
-	CLAUDE_NOTE_RELOCATED,       /* the directory it works in from here on */
-	CLAUDE_NOTE_CONTINUED_IN,    /* the session it continues in */
-	CLAUDE_NOTE_WORKTREE,        /* an object or null */
-	CLAUDE_NOTE_REPLACEMENT,     /* an array */
-	CLAUDE_NOTES
-};
-/* `session` NULL: without sessionId, for compose() to add. */
-int grove__claude_note(enum grove__claude_note note, struct grove_slice text, const char *session,
-		       struct grove_buf *out);
-/* The same for a value that is no string: `raw` is JSON. */
-int grove__claude_note_json(enum grove__claude_note note, struct grove_slice raw,
-			    const char *session, struct grove_buf *out);
-/*
- * Where the conversation ends: `uuid` (NULL: before its first record), what
- * the user asked last (NULL: not told), and whether that is the user's choice.
- */
-int grove__claude_last_prompt(const char *uuid, const char *prompt, bool explicit,
-			      const char *session, struct grove_buf *out);
+/* The line that says that a session works in `cwd` from here on, for compose() to add its id. */
+int grove__claude_relocated(const char *cwd, struct grove_buf *out);
 
 /* --- claude_record.c: what a host hands over --- */
 
@@ -217,8 +191,5 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, bool given,
 			    const char *cwd, int64_t now,
 			    int (*fn)(void *payload, struct grove_slice line), void *payload);
-/* The uuid of a record's copy, appended; 1 if it is not copied. */
-int grove__claude_fork_uuid(const struct grove__claude_fork *f, struct grove_slice uuid,
-			    struct grove_buf *out);
 
 #endif

@@ -913,8 +913,3 @@ int grove__store_jsonl_wake(struct grove_store_log *l, struct grove_detail *d)
 	grove__jsonl_seen(log, &st);
 	return 0;
 }
-
-const char *grove__store_jsonl_root(const struct grove_store *st)
-{
-	return st->ops == &jsonl_ops ? ((const struct jsonl_store *)st)->root : NULL;
-}

@@ -153,7 +153,6 @@ void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void
 int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from,
 				   uint64_t pos, uint64_t len, uint64_t expect,
 				   struct grove_store_appended *out, struct grove_detail *d);
-/* Returns the directory of a file store, or NULL if `st` is another kind. */
 /*
  * Close the descriptor of a log of a file store, and open it again: GROVE_ENOTFOUND if
  * the file is gone. In between nothing else may be called but close. Logs of other
@@ -161,7 +160,6 @@ int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_sto
  */
 void grove__store_jsonl_rest(struct grove_store_log *log);
 int grove__store_jsonl_wake(struct grove_store_log *log, struct grove_detail *d);
-const char *grove__store_jsonl_root(const struct grove_store *st);
 
 /*
  * The value that marks the last line of a log in a database as having no newline: "1",

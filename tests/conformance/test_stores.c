@@ -101,14 +101,13 @@ static void an_empty_url_is_refused(void **state)
 #endif
 }
 
-static void is_file_store(const char *url, const char *root, const char *full)
+static void is_file_store(const char *url, const char *full)
 {
 	struct grove_store *st;
 	struct grove_detail d;
 
 	assert_int_equal(grove__store_open(&st, url, &d), 0);
 	assert_string_equal(st->ops->name, "jsonl");
-	assert_string_equal(grove__store_jsonl_root(st), root);
 	assert_string_equal(st->url, full);
 	grove__store_close(st);
 }
@@ -116,23 +115,22 @@ static void is_file_store(const char *url, const char *root, const char *full)
 static void a_path_is_a_directory_of_files(void **state)
 {
 	(void)state;
-	is_file_store("/no/such/place", "/no/such/place", "file:/no/such/place");
-	is_file_store("file:/no/such/place/", "/no/such/place", "file:/no/such/place");
-	is_file_store("rel/dir", "rel/dir", "file:rel/dir");
-	is_file_store("/", "/", "file:/");
+	is_file_store("/no/such/place", "file:/no/such/place");
+	is_file_store("file:/no/such/place/", "file:/no/such/place");
+	is_file_store("rel/dir", "file:rel/dir");
+	is_file_store("/", "file:/");
 	/* a colon is not always a scheme's */
-	is_file_store("./a:b", "./a:b", "file:./a:b");
-	is_file_store("/tmp/memory:", "/tmp/memory:", "file:/tmp/memory:");
-	is_file_store("C:x", "C:x", "file:C:x");
+	is_file_store("./a:b", "file:./a:b");
+	is_file_store("/tmp/memory:", "file:/tmp/memory:");
+	is_file_store("C:x", "file:C:x");
 }
 
-static void a_memory_store_has_no_directory(void **state)
+static void a_memory_store_is_named_by_its_url(void **state)
 {
 	struct grove_store *st;
 
 	(void)state;
 	assert_int_equal(grove__store_open(&st, "memory:", NULL), 0);
-	assert_null(grove__store_jsonl_root(st));
 	assert_string_equal(st->url, "memory:");
 	grove__store_close(st);
 }
@@ -259,7 +257,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_is_not_built_in_says_so),
 		cmocka_unit_test(an_empty_url_is_refused),
 		cmocka_unit_test(a_path_is_a_directory_of_files),
-		cmocka_unit_test(a_memory_store_has_no_directory),
+		cmocka_unit_test(a_memory_store_is_named_by_its_url),
 		cmocka_unit_test(a_type_that_can_never_be_used_is_refused),
 		cmocka_unit_test(a_store_of_a_host_is_looked_over_when_it_is_opened),
 		cmocka_unit_test(types_of_a_later_header_are_taken),

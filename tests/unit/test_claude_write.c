@@ -329,28 +329,22 @@ static void an_entry_is_spelled_from_its_parts_or_refused(void **state)
 	grove__buf_release(&b);
 }
 
-static void metadata_is_spelled_by_a_table(void **state)
+static void metadata_is_spelled_without_the_session(void **state)
 {
+	struct grove__entry_spec title = { .kind = GROVE_KIND_NAME, .name.text = " T\"t " };
+	struct grove__entry_spec leaf = { .kind = GROVE_KIND_OTHER, .leaf.id = "u" };
 	struct grove_buf b = GROVE_BUF_INIT;
 
 	(void)state;
-	grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(" T\"t "), "S", &b);
-	expect_text(&b, "{'type':'custom-title','customTitle':'T\\'t','sessionId':'S'}");
-	grove__claude_note(CLAUDE_NOTE_TAG, grove__slice_str(""), "S", &b);
-	expect_text(&b, "{'type':'tag','tag':'','sessionId':'S'}");
-	grove__claude_note(CLAUDE_NOTE_PERMISSION_MODE, grove__slice_str("plan"), NULL, &b);
-	expect_text(&b, "{'type':'permission-mode','permissionMode':'plan'}");
-	grove__claude_note_json(CLAUDE_NOTE_WORKTREE, grove__slice_str("null"), "S", &b);
-	expect_text(&b, "{'type':'worktree-state','worktreeSession':null,'sessionId':'S'}");
-	for (int i = 0; i < CLAUDE_NOTES; i++) {
-		assert_int_equal(grove__claude_note(i, grove__slice_str("x"), "S", &b), 0);
-		assert_true(grove__slice_starts(grove__buf_slice(&b), "{\"type\":\""));
-		grove__buf_clear(&b);
-	}
-	grove__claude_last_prompt("u", "what\nnow", false, "S", &b);
-	expect_text(&b, "{'type':'last-prompt','lastPrompt':'what\\nnow','leafUuid':'u','sessionId':'S'}");
-	grove__claude_last_prompt(NULL, NULL, true, "S", &b);
-	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true,'sessionId':'S'}");
+	assert_int_equal(grove__claude_spell(&title, &b, NULL), 0);
+	expect_text(&b, "{'type':'custom-title','customTitle':'T\\'t'}");
+	assert_int_equal(grove__claude_spell(&leaf, &b, NULL), 0);
+	expect_text(&b, "{'type':'last-prompt','leafUuid':'u','explicit':true}");
+	leaf.leaf.id = GROVE_ROOT;
+	assert_int_equal(grove__claude_spell(&leaf, &b, NULL), 0);
+	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true}");
+	assert_int_equal(grove__claude_relocated("/w/\"x", &b), 0);
+	expect_text(&b, "{'type':'relocated','relocatedCwd':'/w/\\'x'}");
 	grove__buf_release(&b);
 }
 
@@ -833,9 +827,6 @@ static void a_copy_changes_what_it_must(void **state)
 	expect_text(&b, "{'uuid':'" FRESH("03") "','type':'system','parentUuid':null,'sessionId':'NEW',"
 			"'timestamp':'1970-01-01T00:00:01.000Z','isSidechain':false,"
 			"'forkedFrom':{'sessionId':'OLD','messageUuid':'c'}}");
-	assert_int_equal(grove__claude_fork_uuid(&s.f, grove__slice_str("b"), &b), 0);
-	expect_text(&b, FRESH("02"));
-	assert_int_equal(grove__claude_fork_uuid(&s.f, grove__slice_str("z"), &b), 1);
 	grove__buf_release(&b);
 	fork_close(&s);
 }
@@ -1190,7 +1181,7 @@ int main(void)
 		cmocka_unit_test(what_no_reader_could_use_is_refused),
 		cmocka_unit_test(inputs_have_a_kind),
 		cmocka_unit_test(an_entry_is_spelled_from_its_parts_or_refused),
-		cmocka_unit_test(metadata_is_spelled_by_a_table),
+		cmocka_unit_test(metadata_is_spelled_without_the_session),
 		cmocka_unit_test(a_child_of_a_removed_record_changes_its_parent_only),
 		cmocka_unit_test(a_reply_is_one_record_a_block),
 		cmocka_unit_test(blocks_of_a_reply_share_an_id_that_is_made_up),

@@ -41,7 +41,6 @@ enum grove_error {
 	GROVE_EAMBIGUOUS = -13,/* a prefix that matches several sessions or entries */
 	GROVE_EACCESS = -14,   /* permission denied */
 	GROVE_EFULL = -15      /* no space left, or a quota or the file size limit exceeded */
-	/* -16 is free: nothing ever returned it */
 };
 
 /* Bytes that somebody else owns. Not necessarily NUL-terminated. */

@@ -210,12 +210,9 @@ static void print_error_json(struct out *o, int code, const struct grove_detail 
 {
 	out_puts(o, "{\"error\":{\"code\":");
 	out_json_string(o, grove_error_name(code));
-	out_puts(o, ",\"message\":");
-	out_json_string(o, why->message);
-	if (*why->path) {
-		out_puts(o, ",\"path\":");
-		out_json_string(o, why->path);
-	}
+	out_json_member(o, "message", why->message);
+	if (*why->path)
+		out_json_member(o, "path", why->path);
 	if (why->has_place)
 		out_printf(o, ",\"line\":%llu,\"offset\":%llu", (unsigned long long)why->line,
 			   (unsigned long long)why->offset);
@@ -471,8 +468,7 @@ void cli_print_session(struct cli *c, struct grove_session *s)
 	if (c->json) {
 		out_puts(&c->out, "{\"id\":");
 		out_json_string(&c->out, grove_session_id(s));
-		out_puts(&c->out, ",\"path\":");
-		out_json_string(&c->out, path);
+		out_json_member(&c->out, "path", path);
 		out_puts(&c->out, "}\n");
 	} else {
 		out_text(&c->out, out_str(path ? path : grove_session_id(s)));

@@ -25,12 +25,9 @@ static void error_json(struct out *o, const struct grove_detail *why)
 {
 	out_puts(o, ",\"error\":{\"code\":");
 	out_json_string(o, grove_error_name(why->code));
-	out_puts(o, ",\"message\":");
-	out_json_string(o, why->message);
-	if (*why->path) {
-		out_puts(o, ",\"path\":");
-		out_json_string(o, why->path);
-	}
+	out_json_member(o, "message", why->message);
+	if (*why->path)
+		out_json_member(o, "path", why->path);
 	out_puts(o, "}");
 }
 
@@ -46,19 +43,15 @@ static void print_json(struct archive *a, const struct grove_archived *x)
 	begin_json(a);
 	out_puts(o, "\"path\":");
 	out_json_string(o, x->path);
-	out_puts(o, ",\"archive\":");
-	out_json_string(o, x->archive);
-	out_puts(o, ",\"state\":");
-	out_json_string(o, states[x->state]);
+	out_json_member(o, "archive", x->archive);
+	out_json_member(o, "state", states[x->state]);
 	out_json_count(o, "lines", x->lines);
 	out_json_count(o, "totalLines", x->total_lines);
 	out_json_count(o, "files", x->files);
 	out_json_count(o, "bytes", x->bytes);
 	out_json_count(o, "missingBlobs", x->missing);
-	if (x->older) {
-		out_puts(o, ",\"older\":");
-		out_json_string(o, x->older);
-	}
+	if (x->older)
+		out_json_member(o, "older", x->older);
 	if (x->why)
 		error_json(o, x->why);
 	out_puts(o, "}");

@@ -334,8 +334,7 @@ static int on_blob(void *payload, const struct grove_blob_item *i)
 	if (x->c->json) {
 		out_printf(o, "%s{\"hash\":", x->listed++ ? ",\n" : "");
 		out_json_string(o, i->hash);
-		out_puts(o, ",\"path\":");
-		out_json_string(o, i->path);
+		out_json_member(o, "path", i->path);
 		out_printf(o, ",\"size\":%llu,\"modified\":\"%s\",\"fate\":\"%s\"}",
 			   (unsigned long long)i->bytes,
 			   grove_buf_time(&when, i->modified) ? "" : when.ptr, fates[i->fate]);

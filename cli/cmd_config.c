@@ -13,8 +13,7 @@ static void print_item(struct cli *c, const char *key, const char *value)
 	if (c->json) {
 		out_puts(o, "{\"key\":");
 		out_json_string(o, key);
-		out_puts(o, ",\"value\":");
-		out_json_string(o, value);
+		out_json_member(o, "value", value);
 		out_puts(o, "}");
 		return;
 	}

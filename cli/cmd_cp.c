@@ -25,8 +25,7 @@ int cmd_cp(struct cli *c, int argc, char **argv)
 	} else if (c->json) {
 		out_puts(&c->out, "{\"id\":");
 		out_json_string(&c->out, id.ptr);
-		out_puts(&c->out, ",\"path\":");
-		out_json_string(&c->out, path.len ? path.ptr : NULL);
+		out_json_member(&c->out, "path", path.len ? path.ptr : NULL);
 		out_puts(&c->out, "}\n");
 	} else {
 		out_text(&c->out, out_str(path.len ? path.ptr : id.ptr));

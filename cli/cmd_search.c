@@ -177,8 +177,7 @@ static void neighbours_json(struct search *p, const char *name, const struct gro
 			continue;
 		out_printf(o, "%s{\"entryId\":", comma);
 		out_json_string(o, e.id);
-		out_puts(o, ",\"role\":");
-		out_json_string(o, brief_word(&e));
+		out_json_member(o, "role", brief_word(&e));
 		out_puts(o, ",\"text\":");
 		if (!grove_buf_json_string(&text, b.text))
 			out_json(o, grove_buf_slice(&text));
@@ -225,8 +224,7 @@ static int print_session_json(struct search *p, const struct grove_hit_session *
 		return err;
 	out_puts(o, "{\"session\":");
 	out_json(o, grove_buf_slice(&p->line));
-	out_puts(o, ",\"path\":");
-	out_json_string(o, s->path);
+	out_json_member(o, "path", s->path);
 	out_json_count(o, "matches", s->nr + s->more);
 	out_puts(o, "}");
 	return 0;

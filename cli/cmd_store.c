@@ -73,18 +73,15 @@ static void session_json(struct copying *x, const struct grove_archived *a)
 
 	out_puts(o, x->told ? ",\n{\"path\":" : "{\"path\":");
 	out_json_string(o, a->path);
-	out_puts(o, ",\"copy\":");
-	out_json_string(o, a->archive);
-	out_puts(o, ",\"state\":");
-	out_json_string(o, states[a->state]);
+	out_json_member(o, "copy", a->archive);
+	out_json_member(o, "state", states[a->state]);
 	out_json_count(o, "lines", a->lines);
 	out_json_count(o, "files", a->files);
 	out_json_count(o, "missingBlobs", a->missing);
 	if (a->why) {
 		out_puts(o, ",\"error\":{\"code\":");
 		out_json_string(o, grove_error_name(a->why->code));
-		out_puts(o, ",\"message\":");
-		out_json_string(o, a->why->message);
+		out_json_member(o, "message", a->why->message);
 		out_puts(o, "}");
 	}
 	out_puts(o, "}");

@@ -202,8 +202,7 @@ static int print_json(struct watching *w, const struct news *n)
 	out_json_string(o, b.ptr);
 	out_printf(o, ",\"kind\":\"%s\",\"sessionId\":", n->kind);
 	out_json_string(o, n->session);
-	out_puts(o, ",\"entryId\":");
-	out_json_string(o, n->entry ? n->entry->id : n->event ? n->event->entry_id : NULL);
+	out_json_member(o, "entryId", n->entry ? n->entry->id : n->event ? n->event->entry_id : NULL);
 	if (n->rev)
 		out_json_count(o, "rev", n->rev);
 	if (n->entry) {
@@ -215,10 +214,8 @@ static int print_json(struct watching *w, const struct news *n)
 			out_json(o, (struct grove_slice){ b.ptr, b.len });
 		}
 	}
-	if (n->event && n->event->kind == GROVE_EVENT_RENAME && n->view) {
-		out_puts(o, ",\"name\":");
-		out_json_string(o, grove_view_name(n->view));
-	}
+	if (n->event && n->event->kind == GROVE_EVENT_RENAME && n->view)
+		out_json_member(o, "name", grove_view_name(n->view));
 	out_puts(o, "}\n");
 	grove_buf_release(&b);
 	/* it was changed once more: the next event tells */

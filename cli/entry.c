@@ -16,12 +16,9 @@ static void candidate_json(struct out *o, const struct grove_entry *e, const str
 
 	out_puts(o, "{\"id\":");
 	out_json_string(o, e->id);
-	out_puts(o, ",\"kind\":");
-	out_json_string(o, grove_kind_name(e->kind));
-	if (e->role != GROVE_ROLE_NONE) {
-		out_puts(o, ",\"role\":");
-		out_json_string(o, grove_role_name(e->role));
-	}
+	out_json_member(o, "kind", grove_kind_name(e->kind));
+	if (e->role != GROVE_ROLE_NONE)
+		out_json_member(o, "role", grove_role_name(e->role));
 	if (e->time != GROVE_NO_TIME && !grove_buf_time(&time, e->time)) {
 		out_puts(o, ",\"timestamp\":\"");
 		out_bytes(o, time.ptr, time.len);

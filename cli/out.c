@@ -488,6 +488,12 @@ void out_json_count(struct out *o, const char *name, uint64_t n)
 	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
 }
 
+void out_json_member(struct out *o, const char *name, const char *str)
+{
+	out_printf(o, ",\"%s\":", name);
+	out_json_string(o, str);
+}
+
 void out_json_string(struct out *o, const char *str)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

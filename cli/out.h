@@ -117,7 +117,8 @@ unsigned out_columns(struct grove_slice text);
 /* JSON that is complete (what is not UTF-8 in it becomes U+FFFD), and a string that becomes JSON. */
 void out_json(struct out *o, struct grove_slice json);
 void out_json_string(struct out *o, const char *str);  /* NULL: null */
-/* A member that follows others. */
+/* A member that follows others; NULL: null. */
+void out_json_member(struct out *o, const char *name, const char *str);
 void out_json_count(struct out *o, const char *name, uint64_t n);
 /* For long output of the library. */
 struct grove_sink out_json_sink(struct out *o);

@@ -26,12 +26,9 @@ static void problem_json(struct out *o, const struct grove_problem *p)
 	out_printf(o, ",\"line\":%llu,\"offset\":%llu,\"kind\":", (unsigned long long)p->line,
 		   (unsigned long long)p->offset);
 	out_json_string(o, p->kind);
-	if (p->entry_id) {
-		out_puts(o, ",\"entryId\":");
-		out_json_string(o, p->entry_id);
-	}
-	out_puts(o, ",\"detail\":");
-	out_json_string(o, p->detail ? p->detail : "");
+	if (p->entry_id)
+		out_json_member(o, "entryId", p->entry_id);
+	out_json_member(o, "detail", p->detail ? p->detail : "");
 	out_puts(o, p->fixable ? ",\"fixable\":true}" : ",\"fixable\":false}");
 }
 
@@ -67,12 +64,9 @@ void problems_change(struct problems *ck, const struct grove_fix_change *x)
 	out_printf(o, ",\"line\":%llu,\"newLine\":%llu,\"kind\":", (unsigned long long)x->line,
 		   (unsigned long long)x->new_line);
 	out_json_string(o, x->kind);
-	if (x->entry_id) {
-		out_puts(o, ",\"entryId\":");
-		out_json_string(o, x->entry_id);
-	}
-	out_puts(o, ",\"detail\":");
-	out_json_string(o, x->detail);
+	if (x->entry_id)
+		out_json_member(o, "entryId", x->entry_id);
+	out_json_member(o, "detail", x->detail);
 	out_puts(o, "}");
 }
 
@@ -93,10 +87,8 @@ void problems_mended(struct problems *ck, const char *path, const char *cut)
 	}
 	out_puts(o, ck->nr_mended++ ? ",\n{\"path\":" : "{\"path\":");
 	out_json_string(o, path);
-	if (cut) {
-		out_puts(o, ",\"cut\":");
-		out_json_string(o, cut);
-	}
+	if (cut)
+		out_json_member(o, "cut", cut);
 	out_puts(o, "}");
 }
 

@@ -13,8 +13,7 @@ static void add_object(struct out *o, const char *kind, const char *value, const
 	out_json_string(o, kind);
 	out_puts(o, ":");
 	out_json_string(o, value);
-	out_puts(o, ",\"message\":");
-	out_json_string(o, message);
+	out_json_member(o, "message", message);
 }
 
 void report_problem(struct job *j, int code, const char *fmt, ...)

@@ -415,8 +415,11 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 		cli_let_interrupt(); /* what follows only prints */
 	if (!err)
 		return s;
-	c->status = cli_fail_session(c, s, err);
-	tell_candidates(c, what, err);
+	/* where there is no store, there is no session either */
+	if (err != GROVE_ENOTFOUND || !cli_stores(c)) {
+		c->status = cli_fail_session(c, s, err);
+		tell_candidates(c, what, err);
+	}
 	grove_session_close(s);
 	return NULL;
 }

@@ -501,7 +501,7 @@ int cmd_watch(struct cli *c, int argc, char **argv)
 	struct watching w = { .c = c };
 	int err, status;
 
-	if (cli_begin(c, opts, "[SESSION]", &argc, argv))
+	if (cli_begin(c, opts, "[SESSION]", &argc, argv) || cli_stores(c))
 		return c->status;
 	w.all = !argc;
 	cli_let_interrupt();

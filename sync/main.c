@@ -330,6 +330,9 @@ static int open_grove(struct picks *p)
 	const char *env = getenv("GROVE_STORE");
 	int rc = cli_start(c);
 
+	/* pull and mirror may make one */
+	if (!rc && !strcmp(c->command, "push"))
+		rc = cli_stores(c);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < c->stores.nr && !rc; i++)

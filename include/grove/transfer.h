@@ -139,9 +139,10 @@ GROVE_API int grove_store_each(struct grove *g, grove_store_fn *fn, void *payloa
 GROVE_API int grove_store_init(struct grove *g, const char *store);
 /*
  * Checks that the stores named to grove_open() or by $GROVE_STORE exist. Returns
- * GROVE_ENOTFOUND for a directory that does not exist, or that has files but no
- * session; an empty directory is a store. If no store is named, returns 0. (Lists
- * treat a missing store as empty, since sessions may yet be created there.)
+ * GROVE_ENOTFOUND for a directory or a SQLite file that does not exist, or a directory
+ * that has files but no session; an empty directory is a store. If no store is named,
+ * returns 0. (Lists treat a missing store as empty, since sessions may yet be created
+ * there.)
  */
 GROVE_API int grove_stores_exist(struct grove *g);
 /*

@@ -152,13 +152,22 @@ static int root_there(struct grove *g, const struct grove__root *root, struct gr
 				    "no sessions there (looked for *.jsonl, here and in each directory)");
 }
 
+/* A database in a file; others tell when they are asked. */
+static int file_there(const struct grove__root *root, struct grove_detail *d)
+{
+	const char *file = grove__store_file(root->store);
+	struct grove__sys_stat st;
+	int err = file ? grove__sys_stat(file, &st) : 0;
+
+	return err ? grove__fail_sys(d, err, file, "no store there") : 0;
+}
+
 int grove__root_all_there(struct grove *g, struct grove_detail *d)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc && g->given; i++)
-		if (g->roots[i].dir)
-			rc = root_there(g, &g->roots[i], d);
+		rc = g->roots[i].dir ? root_there(g, &g->roots[i], d) : file_there(&g->roots[i], d);
 	return rc;
 }
 

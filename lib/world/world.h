@@ -206,8 +206,8 @@ bool grove__root_is_copy(const struct grove *g, const struct grove__root *root, 
 int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
 			  void *payload, struct grove_detail *d);
 /*
- * Checks that the stores that were given exist. GROVE_ENOTFOUND for one that does
- * not, or for a directory with files but no sessions. An empty one is a store.
+ * Checks that the stores that were given exist, as far as they are files or directories.
+ * GROVE_ENOTFOUND for one that does not, or for a directory with files but no sessions. An empty one is a store.
  */
 int grove__root_all_there(struct grove *g, struct grove_detail *d);
 /*

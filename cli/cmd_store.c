@@ -42,12 +42,29 @@ static int upgrade(struct cli *c, char **argv)
 
 /* ------------------------------------------------------------------- verify */
 
+/* A store that is read must exist; else it was reported, return c->status. */
+static int must_exist(struct cli *c, const char *store)
+{
+	struct grove *own = c->g;
+	struct grove_options go = { .size = sizeof(go), .stores = &store, .nr_stores = 1 };
+	int err;
+
+	c->g = NULL;
+	err = grove_open(&go, &c->g);
+	c->status = err ? cli_fail_grove(c, err) : cli_stores(c);
+	grove_close(c->g);
+	c->g = own;
+	return c->status;
+}
+
 static int verify(struct cli *c, char **argv)
 {
 	struct grove_check_result r = { sizeof(r) };
 	struct problems ck;
 	int err, status;
 
+	if (must_exist(c, argv[0]))
+		return c->status;
 	problems_begin(&ck, c);
 	cli_progress(c, "verifying");
 	err = grove_store_verify(c->g, argv[0], problems_add, &ck, &r);
@@ -140,6 +157,8 @@ static int copy(struct cli *c, char **argv)
 	struct copying x = { .c = c };
 	int err, status;
 
+	if (must_exist(c, argv[0]))
+		return c->status;
 	out_init(&x.json, -1);
 	x.json.tty = c->out.tty;
 	cli_progress(c, "copying");
@@ -192,13 +211,15 @@ static int stats(struct cli *c, char **argv)
 	struct grove_store_stats *s;
 	int err;
 
+	if (must_exist(c, argv[0]))
+		return c->status;
 	cli_progress(c, "counting");
 	err = grove_store_stats(c->g, argv[0], &s);
 	cli_progress_end(c);
 	if (!err && c->json)
 		err = grove_store_stats_json(s, &json);
 	if (err) {
-		cli_fail_grove(c, err);
+		c->status = cli_fail_grove(c, err);
 	} else if (c->json) {
 		out_bytes(&c->out, json.ptr, json.len);
 		out_puts(&c->out, "\n");

@@ -454,6 +454,14 @@ static void print_people(struct search *p)
 	}
 }
 
+/* Several of them; a blank may also be the last character. */
+static int has_words(const char *query)
+{
+	const char *blank = strchr(query + strspn(query, " "), ' ');
+
+	return blank && blank[strspn(blank, " ")];
+}
+
 /* What might find more, where nothing was found. */
 static void suggest(struct search *p)
 {
@@ -467,7 +475,7 @@ static void suggest(struct search *p)
 		cli_warn(c, "there may be more without --role, --in, --project, --agent, --since or --until");
 	if (strchr(p->query, '"') || strchr(p->query, '='))
 		cli_warn(c, "without quotes and '=', other forms of the words match, too");
-	else if (strchr(p->query, ' '))
+	else if (has_words(p->query))
 		cli_warn(c, "all words must occur in the same text: try fewer of them");
 	else if (!p->live)
 		cli_warn(c, "to find a part of a word: grove search --live -- 're:%s'", p->query);

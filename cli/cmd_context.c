@@ -241,6 +241,21 @@ static void print_used(struct out *o, const struct grove_context_about *a)
 			   a->window ? "" : "(the model's limit is unknown)");
 }
 
+/* "toolCalls", in words. */
+static void print_part(struct out *o, const char *name)
+{
+	char words[32];
+	size_t n = 0;
+
+	for (; *name && n + 2 < sizeof(words); name++) {
+		if (*name >= 'A' && *name <= 'Z')
+			words[n++] = ' ';
+		words[n++] = (char)(*name >= 'A' && *name <= 'Z' ? *name + 'a' - 'A' : *name);
+	}
+	words[n] = '\0';
+	out_printf(o, "  %-12s ", words);
+}
+
 static void print_parts(struct out *o, const struct grove_context_about *a)
 {
 	for (size_t i = 0; i < a->nr_parts; i++) {
@@ -248,10 +263,11 @@ static void print_parts(struct out *o, const struct grove_context_about *a)
 		char tokens[16], size[16];
 
 		cli_size(size, sizeof(size), p->bytes);
-		out_printf(o, "  %-12s %5llu  ", grove_part_name(p->part), (unsigned long long)p->count);
+		print_part(o, grove_part_name(p->part));
+		out_printf(o, "%5llu  ", (unsigned long long)p->count);
 		if (o->width >= NARROW)
 			out_printf(o, "%6s  ", size);
-		out_printf(o, "about %s tokens\n", tokens_of(tokens, p->tokens));
+		out_printf(o, "about %s token%s\n", tokens_of(tokens, p->tokens), p->tokens == 1 ? "" : "s");
 	}
 }
 

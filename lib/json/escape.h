@@ -139,4 +139,27 @@ static inline size_t grove__json_escape(char out[6], uint32_t cp)
 	return 6;
 }
 
+/*
+ * Of a block of 64 bytes, those that a backslash escapes, where `slash` has the backslashes,
+ * a bit a byte, the first the lowest. *carry, 0 or 1: the first byte is escaped by the block
+ * before; then, the next block's first.
+ */
+static inline uint64_t grove__json_escaped(uint64_t slash, uint64_t *carry)
+{
+	const uint64_t even_bits = 0x5555555555555555u;
+	/*
+	 * In a run of backslashes every second one, from the first on,
+	 * escapes what follows it. Adding a run's first bit clears the run, so
+	 * those that start at an even place can be told from the others.
+	 */
+	uint64_t fresh = slash & ~*carry;
+	uint64_t first = fresh & ~(fresh << 1);
+	uint64_t even = fresh & ~(fresh + (first & even_bits));
+	uint64_t escapes = (even & even_bits) | (fresh & ~even & ~even_bits);
+	uint64_t escaped = escapes << 1 | *carry;
+
+	*carry = escapes >> 63;
+	return escaped;
+}
+
 #endif

@@ -46,9 +46,9 @@
  *     block_hex(b)       ... a hexadecimal digit
  *     prefix_xor(m)      bit i: parity of the bits 0 to i of `m`
  */
+#include "json/escape.h"
 #include "json/scan_impl.h"
 
-#define EVEN_BITS 0x5555555555555555u
 /* 1 for { and }, 0 for [ and ]. */
 #define IS_BRACE(c) ((unsigned)(c) >> 5 & 1)
 
@@ -90,24 +90,6 @@ struct tokens {
 	uint64_t comma;
 	uint64_t keys;    /* filled by grammar_ok() */
 };
-
-/* The bytes of a block that a backslash escapes. */
-static inline uint64_t find_escaped(struct scan *s, uint64_t slash)
-{
-	/*
-	 * In a run of backslashes every second one, from the first on,
-	 * escapes what follows it. Adding a run's first bit clears the run, so
-	 * those that start at an even place can be told from the others.
-	 */
-	uint64_t fresh = slash & ~s->escaped;
-	uint64_t first = fresh & ~(fresh << 1);
-	uint64_t even = fresh & ~(fresh + (first & EVEN_BITS));
-	uint64_t escapes = (even & EVEN_BITS) | (fresh & ~even & ~EVEN_BITS);
-	uint64_t escaped = escapes << 1 | s->escaped;
-
-	s->escaped = escapes >> 63;
-	return escaped;
-}
 
 /* Every escape is a known one, and \u has its four digits. */
 static inline bool escapes_ok(struct scan *s, const struct block *b, uint64_t escaped)
@@ -394,7 +376,7 @@ static inline bool scan_block(struct scan *s, const struct block *b, const char 
 	struct tokens t;
 
 	if (slash | s->escaped | s->hex) {
-		uint64_t escaped = find_escaped(s, slash) & valid;
+		uint64_t escaped = grove__json_escaped(slash, &s->escaped) & valid;
 
 		quote &= ~escaped;
 		if (!escapes_ok(s, b, escaped))

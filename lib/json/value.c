@@ -9,7 +9,9 @@
 #include "js/js.h"
 #include "json/escape.h"
 
-#ifdef __SSE2__
+#ifdef __x86_64__
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -29,16 +31,16 @@ static inline const char *find_quote(const char *p, const char *end)
 	return memchr(p, '"', (size_t)(end - p));
 }
 
-/* Returns the end of the string that starts at `p`, a quote. */
-static inline const char *skip_string(const char *p, const char *end)
+/* Returns the end of the string whose text goes on at `p`, which no backslash escapes. */
+static inline const char *skip_text(const char *p, const char *end)
 {
-	const char *q = p + 1;
+	const char *q = p;
 
 	/* a quote ends it unless an odd number of backslashes is before it */
 	for (; q < end && (q = find_quote(q, end)); q++) {
 		const char *b = q;
 
-		while (b[-1] == '\\' && b - 1 > p)
+		while (b > p && b[-1] == '\\')
 			b--;
 		if (!((q - b) & 1))
 			return q + 1;
@@ -46,10 +48,15 @@ static inline const char *skip_string(const char *p, const char *end)
 	return end;
 }
 
-static const char *skip_container(const char *p, const char *end)
+/* Returns the end of the string that starts at `p`, a quote. */
+static inline const char *skip_string(const char *p, const char *end)
 {
-	size_t depth = 0;
+	return skip_text(p + 1, end);
+}
 
+/* From `p`, where `depth` brackets are open, behind the one that closes the first of them. */
+static const char *skip_brackets(const char *p, const char *end, size_t depth)
+{
 	while (p < end) {
 		switch (*p) {
 		case '"':
@@ -70,6 +77,75 @@ static const char *skip_container(const char *p, const char *end)
 		p++;
 	}
 	return end;
+}
+
+#ifdef __x86_64__
+#define WIDE __attribute__((target("avx2,pclmul,popcnt")))
+enum { BLOCK = 64 };
+
+/* A bit for each byte of a block that is `c` once the bits of `with` are set in it; the first is the lowest. */
+WIDE static inline uint64_t bytes_equal(const __m256i v[2], char with, char c)
+{
+	const __m256i w = _mm256_set1_epi8(with), x = _mm256_set1_epi8(c);
+	uint64_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(v[0], w), x));
+	uint64_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(v[1], w), x));
+
+	return low | high << 32;
+}
+
+/* Where the depth becomes 0, if it does in a block with these brackets: behind that; else NULL. */
+static const char *find_close(const char *p, uint64_t opens, uint64_t closes, size_t depth)
+{
+	for (size_t nr = 1; closes; closes &= closes - 1, nr++) {
+		uint64_t before = (closes & -closes) - 1;
+
+		if (depth + (size_t)__builtin_popcountll(opens & before) == nr)
+			return p + __builtin_ctzll(closes) + 1;
+	}
+	return NULL;
+}
+
+/* The same, 64 bytes at a time: only a block that has enough brackets to close all is looked at more closely. */
+WIDE static const char *skip_wide(const char *p, const char *end)
+{
+	uint64_t carried = 0, in_string = 0;
+	size_t depth = 0;
+
+	for (; end - p >= BLOCK; p += BLOCK) {
+		const __m256i v[2] = { _mm256_loadu_si256((const __m256i *)(const void *)p),
+				       _mm256_loadu_si256((const __m256i *)(const void *)(p + BLOCK / 2)) };
+		uint64_t escaped = grove__json_escaped(bytes_equal(v, 0, '\\'), &carried);
+		uint64_t quotes = bytes_equal(v, 0, '"') & ~escaped, text, opens, closes;
+
+		/* 1 from each opening quote up to the closing one: the parity of the quotes so far */
+		text = (uint64_t)_mm_cvtsi128_si64(_mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)quotes),
+									_mm_set1_epi8(-1), 0)) ^ in_string;
+		opens = bytes_equal(v, 0x20, '{') & ~text;  /* and [ */
+		closes = bytes_equal(v, 0x20, '}') & ~text; /* and ] */
+		if ((size_t)__builtin_popcountll(closes) >= depth) {
+			const char *behind = find_close(p, opens, closes, depth);
+
+			if (behind)
+				return behind;
+		}
+		depth += (size_t)__builtin_popcountll(opens) - (size_t)__builtin_popcountll(closes);
+		in_string = 0 - (text >> 63);
+	}
+	if (carried && p < end)
+		p++;
+	if (in_string)
+		p = skip_text(p, end);
+	return skip_brackets(p, end, depth);
+}
+#endif
+
+static const char *skip_container(const char *p, const char *end)
+{
+#ifdef __x86_64__
+	if (end - p >= BLOCK && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul"))
+		return skip_wide(p, end);
+#endif
+	return skip_brackets(p, end, 0);
 }
 
 static const char *skip_scalar(const char *p, const char *end)

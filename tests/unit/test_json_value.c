@@ -116,6 +116,28 @@ static void depth_costs_nothing(void **state)
 	free(deep);
 }
 
+/* The end of a value is looked for in blocks, so what is hard to read must be tried at each place of one. */
+static void the_end_of_a_value_is_found_wherever_a_block_ends(void **state)
+{
+	static const char *const hard[] = {
+		"\"\"", "\"]\"", "\"\\\"]\"", "\"\\\\\"", "\"\\\\\\\"}\"", "{\"[\":{}}", "[[{\"\\\\\":[]}]]", "\"\\\\\\\\\"",
+	};
+	enum { ROOM = 512, PADDING = 140 };
+	char text[ROOM];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hard) / sizeof(*hard); i++)
+		for (int before = 0; before < PADDING; before++)
+			for (int after = 0; after < PADDING; after += 23) {
+				int n = snprintf(text, sizeof(text), "[\"%0*d\",%s,\"%0*d\"]", before + 1, 0, hard[i],
+						 after + 1, 0);
+
+				snprintf(text + n, sizeof(text) - (size_t)n, ",\"\\\"]}\",%0*d]}", PADDING, 0);
+				assert_int_equal(grove__json_skip(text, text + strlen(text)), n);
+				assert_int_equal(grove__json_skip(text, text + n), n);
+			}
+}
+
 static void of_duplicate_members_the_last_is_got(void **state)
 {
 	struct grove_slice o = str("{\"a\":1,\"b\":{\"a\":2},\"\\u0061\":3,\"\":4}");
@@ -400,6 +422,7 @@ int main(void)
 		cmocka_unit_test(empty_containers_and_scalars_yield_nothing),
 		cmocka_unit_test(the_length_of_a_value_is_found_without_what_follows),
 		cmocka_unit_test(depth_costs_nothing),
+		cmocka_unit_test(the_end_of_a_value_is_found_wherever_a_block_ends),
 		cmocka_unit_test(of_duplicate_members_the_last_is_got),
 		cmocka_unit_test(elements_are_found_by_their_number),
 		cmocka_unit_test(strings_compare_after_unescaping),

@@ -67,15 +67,14 @@ static size_t block_kind(struct grove_slice type)
 
 static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth);
 
-static uint64_t add_block(struct grove__weight *w, struct grove_slice block, enum grove_part part, int depth)
+static uint64_t add_block(struct grove__weight *w, struct grove_slice block, struct grove_slice of[MEMBERS],
+			  enum grove_part part, int depth)
 {
-	struct grove_slice of[MEMBERS];
 	size_t i;
 
 	/* the kind mostly comes first, and a text is nearly all of its block */
 	if (block.len > 16 && !memcmp(block.ptr, "{\"type\":\"text\",", 15))
 		return put(w, part, block.len > 25 ? block.len - 25 : 0);
-	grove__json_get_all(block, members, MEMBERS, of);
 	i = block_kind(of[TYPE]);
 	if (i == NR_BLOCKS)
 		return put(w, part, block.len);
@@ -87,6 +86,7 @@ static uint64_t add_block(struct grove__weight *w, struct grove_slice block, enu
 
 static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth)
 {
+	struct grove_slice of[MEMBERS];
 	struct grove__json_iter it;
 	uint64_t tokens = 0;
 
@@ -95,8 +95,8 @@ static uint64_t add_content(struct grove__weight *w, struct grove_slice content,
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return put(w, part, length(content));
 	grove__json_iter_init(&it, content);
-	while (grove__json_next(&it))
-		tokens += add_block(w, it.value, part, depth);
+	while (grove__json_next_members(&it, members, MEMBERS, of))
+		tokens += add_block(w, it.value, of, part, depth);
 	return tokens;
 }
 
@@ -147,24 +147,33 @@ static enum grove_role role_of(struct grove_slice raw)
 	return GROVE_ROLE_OTHER;
 }
 
-/* The tokens that a reply and all before it took, as it was billed: as pi writes that, else as Claude does. */
-static uint64_t billed(struct grove_slice usage)
+enum { TOKEN_MEMBERS = 4 };
+
+static uint64_t sum_of(struct grove_slice usage, const char *const names[TOKEN_MEMBERS])
 {
-	enum { EACH = 4, NR = 2 * EACH };
-	static const char *const names[NR] = { "input", "output", "cacheRead", "cacheWrite",
-					       "input_tokens", "output_tokens", "cache_read_input_tokens",
-					       "cache_creation_input_tokens" };
-	struct grove_slice of[NR];
+	struct grove_slice of[TOKEN_MEMBERS];
 	uint64_t sum = 0;
 
-	grove__json_get_all(usage, names, NR, of);
-	for (size_t i = 0; i < NR && !(i == EACH && sum); i++) {
+	grove__json_get_all(usage, names, TOKEN_MEMBERS, of);
+	for (size_t i = 0; i < TOKEN_MEMBERS; i++) {
 		double n = grove__json_type_of(of[i]) == JSON_NUMBER ? grove__json_number(of[i]) : 0;
 
 		if (n > 0 && n < 1e15)
 			sum += (uint64_t)n;
 	}
 	return sum;
+}
+
+/* The tokens that a reply and all before it took, as it was billed: as pi writes that, else as Claude does. */
+static uint64_t billed(struct grove_slice usage)
+{
+	static const char *const pi[TOKEN_MEMBERS] = { "input", "output", "cacheRead", "cacheWrite" };
+	static const char *const claude[TOKEN_MEMBERS] = { "input_tokens", "output_tokens", "cache_read_input_tokens",
+							   "cache_creation_input_tokens" };
+	/* Claude's mostly begins with this, and has none of the others */
+	uint64_t sum = grove__slice_starts(usage, "{\"input_tokens\"") ? 0 : sum_of(usage, pi);
+
+	return sum ? sum : sum_of(usage, claude);
 }
 
 /* A reply that was broken off was billed for what nobody knows. */

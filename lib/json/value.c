@@ -222,16 +222,17 @@ static const char *walk_object(const char *p, const char *end, const char *const
 {
 	while ((p = skip_between(p + 1, end)) < end && *p != '}') {
 		struct grove_slice key = grove__slice(p, (size_t)(skip_string(p, end) - p));
-		char first = key.len > 2 ? key.ptr[1] : '\0';
-		bool plain = first != '\\' && !(first & 0x80);
+		char first = key.len > 2 ? key.ptr[1] : '\0', second = key.len > 3 ? key.ptr[2] : '\0';
+		bool plain = first != '\\' && second != '\\' && !((first | second) & 0x80);
 		size_t len;
 
 		p = grove__json_skip_space(p + key.len, end);
 		p = grove__json_skip_space(p + (p < end), end); /* the colon */
 		len = grove__json_skip(p, end);
-		/* most differ in their first byte */
+		/* most differ in their first two bytes, if it has two */
 		for (size_t i = 0; i < nr; i++)
-			if ((*names[i] == first || !plain) && grove__json_string_is(key, names[i]))
+			if (((*names[i] == first && (!first || names[i][1] == second)) || !plain) &&
+			    grove__json_string_is(key, names[i]))
 				out[i] = grove__slice(p, len);
 		p = grove__json_skip_space(p + len, end);
 		if (p >= end || *p != ',')

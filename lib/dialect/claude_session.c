@@ -790,6 +790,7 @@ const struct grove__dialect grove__dialect_claude = {
 	},
 	.text = {
 		.pieces = grove__claude_pieces,
+		.block_pieces = grove__claude_block_pieces,
 		.prompt = grove__claude_prompt,
 	},
 	.list = {

@@ -86,14 +86,24 @@ static int tell_block(struct teller *t, struct grove_slice block, const struct g
 	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
 }
 
+static int tell_blocks(struct teller *t, struct grove_slice content)
+{
+	struct grove_slice of[MEMBERS];
+	struct grove__json_iter it;
+	int rc = 0;
+
+	grove__json_iter_init(&it, content);
+	while (!rc && grove__json_next_members(&it, in_block, MEMBERS, of))
+		rc = tell_block(t, it.value, of);
+	return rc;
+}
+
 static int tell_message(struct teller *t, struct grove_slice line)
 {
 	enum { MESSAGE, SUMMARY, ERROR, ATTACHMENT, NR };
 	static const char *const names[NR] = { "message", "isCompactSummary", "isApiErrorMessage",
 					       "attachment" };
-	struct grove_slice of[NR], block[MEMBERS], content;
-	struct grove__json_iter it;
-	int rc = 0;
+	struct grove_slice of[NR], content;
 
 	grove__json_get_all(line, names, NR, of);
 	content = of[MESSAGE].len ? grove__json_get(of[MESSAGE], "content")
@@ -101,12 +111,7 @@ static int tell_message(struct teller *t, struct grove_slice line)
 	if (grove__json_type_of(content) == JSON_STRING)
 		return tell(t, grove__json_truthy(of[SUMMARY]) ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing,
 			    content, grove__json_truthy(of[ERROR]));
-	if (grove__json_type_of(content) != JSON_ARRAY)
-		return 0;
-	grove__json_iter_init(&it, content);
-	while (!rc && grove__json_next_members(&it, in_block, MEMBERS, block))
-		rc = tell_block(t, it.value, block);
-	return rc;
+	return grove__json_type_of(content) == JSON_ARRAY ? tell_blocks(t, content) : 0;
 }
 
 /* Of a line of metadata, the member that says most. */
@@ -123,6 +128,21 @@ static struct grove_slice gist(struct grove_slice line)
 			return v;
 	}
 	return nothing;
+}
+
+static int release(struct teller *t, int rc)
+{
+	grove__buf_release(&t->text_room);
+	grove__buf_release(&t->title_room);
+	grove__buf_release(&t->call_room);
+	return rc;
+}
+
+int grove__claude_block_pieces(struct grove_slice content, grove_piece_fn *fn, void *payload)
+{
+	struct teller t = { .fn = fn, .payload = payload };
+
+	return release(&t, tell_blocks(&t, content));
 }
 
 int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
@@ -157,10 +177,7 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 		else
 			rc = note(&t, "line", grove__json_get(line, "type"));
 	}
-	grove__buf_release(&t.text_room);
-	grove__buf_release(&t.title_room);
-	grove__buf_release(&t.call_room);
-	return rc;
+	return release(&t, rc);
 }
 
 struct grove_slice grove__claude_prompt(struct grove_slice line, enum grove_kind kind)

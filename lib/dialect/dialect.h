@@ -145,6 +145,11 @@ struct grove__dialect_text {
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);
 	/*
+	 * Optional, where nothing but its content tells how a message with blocks reads. Calls
+	 * `fn` with the pieces of `content`, an array. NULL: ask with the line.
+	 */
+	int (*block_pieces)(struct grove_slice content, grove_piece_fn *fn, void *payload);
+	/*
 	 * Optional. Returns the raw content of a prompt, to be edited and sent again;
 	 * empty if the entry is not a prompt. NULL: the content is not returned.
 	 */

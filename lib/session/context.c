@@ -622,7 +622,21 @@ struct reading {
 struct grove__message_at {
 	struct reading *r;
 	struct grove_slice line;         /* empty: to be fetched */
+	struct grove_slice content;      /* blocks that are all there is to read; empty: read the line */
 };
+
+/* The content of a message that its entry's line has as it is, if the blocks of it tell all; else empty. */
+static struct grove_slice blocks_of(const struct teller *t, struct grove_slice json, struct grove_slice content,
+				    uint32_t row)
+{
+	const struct grove__image *im = t->c->choice.im;
+	uintptr_t from = (uintptr_t)t->c->line.ptr, at = (uintptr_t)json.ptr;
+
+	if (!im->dialect->text.block_pieces || at < from || at >= from + t->c->line.len ||
+	    grove__spine_kind(im->spine, row) != GROVE_KIND_MESSAGE || grove__json_type_of(content) != JSON_ARRAY)
+		return grove__slice(NULL, 0);
+	return content;
+}
 
 static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 {
@@ -633,6 +647,7 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 	int rc = 0;
 
 	grove__message_read(json, &members);
+	at.content = blocks_of(t, json, members.content, row);
 	if (t->weighs)
 		rc = weigh(t, json, &members, row, &m.tokens);
 	if (rc || !r->to->message)
@@ -654,8 +669,11 @@ int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, voi
 	const struct grove__message_at *at = m->at;
 	struct grove_view *v = at->r->v;
 
-	return m->entry == GROVE_NO_ENTRY ? 0
-				      : grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
+	if (m->entry == GROVE_NO_ENTRY)
+		return 0;
+	if (at->content.ptr)
+		return v->image->dialect->text.block_pieces(at->content, fn, payload);
+	return grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
 }
 
 static int read_reason(struct teller *t, const struct grove_context_reason *why)

@@ -590,14 +590,28 @@ void cli_time(char *out, size_t size, int64_t ms, int seconds)
 		snprintf(out, size, "-");
 }
 
+const char *cli_number(char out[CLI_NUMBER], uint64_t n)
+{
+	char *p = out + CLI_NUMBER - 1;
+
+	*p = '\0';
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return p;
+}
+
 void cli_size(char *out, size_t size, uint64_t bytes)
 {
 	static const char unit[] = "KMGTPE";
 	double n = (double)bytes;
+	char number[CLI_NUMBER];
 	int i = -1;
 
 	if (bytes < 1024) {
-		snprintf(out, size, "%llu", (unsigned long long)bytes);
+		const char *s = cli_number(number, bytes);
+
+		memcpy(out, s, strlen(s) + 1);
 		return;
 	}
 	/* 1023.7K is better said 1.0M */

@@ -140,7 +140,13 @@ int cli_confirm(struct cli *c, const char *fmt, ...) __attribute__((format(print
 int cli_period(struct cli *c, const char *since, const char *until, struct grove_period *out);
 /* Times for people, in their own time zone; with --utc that is UTC. */
 void cli_time(char *out, size_t size, int64_t ms, int seconds);
-/* Bytes for people: 812, 12K, 3.4M. */
+/*
+ * A number in decimal digits; the result is within `out`. For output that may have a million
+ * rows, of which printf() would be a tenth.
+ */
+#define CLI_NUMBER 21
+const char *cli_number(char out[CLI_NUMBER], uint64_t n);
+/* Bytes for people: 812, 12K, 3.4M. `size` is 8 at least. */
 void cli_size(char *out, size_t size, uint64_t bytes);
 /* ~/src/grove: a working directory as its owner writes it, of a long one the end; fills `width` columns. */
 void cli_project(struct out *o, const char *cwd, unsigned width);

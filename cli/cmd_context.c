@@ -60,18 +60,6 @@ static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
 	return (uint32_t)n;
 }
 
-/* A context may have a million rows, each with three numbers: printf would be a tenth of the time. */
-static const char *number_of(char out[21], uint64_t n)
-{
-	char *p = out + 20;
-
-	*p = '\0';
-	do
-		*--p = (char)('0' + n % 10);
-	while (n /= 10);
-	return p;
-}
-
 static void print_right(struct out *o, const char *ascii, unsigned width)
 {
 	size_t len = strlen(ascii);
@@ -81,14 +69,14 @@ static void print_right(struct out *o, const char *ascii, unsigned width)
 }
 
 /* Tokens for people: 812, 12.3k, 1.2M. */
-static const char *tokens_of(char out[16], uint64_t n)
+static const char *tokens_of(char out[CLI_NUMBER], uint64_t n)
 {
 	if (n < 1000)
-		snprintf(out, 16, "%u", (unsigned)n);
-	else if (n < 999950)
-		snprintf(out, 16, "%.1fk", (double)n / 1000);
+		return cli_number(out, n);
+	if (n < 999950)
+		snprintf(out, CLI_NUMBER, "%.1fk", (double)n / 1000);
 	else
-		snprintf(out, 16, "%.1fM", (double)n / 1000000);
+		snprintf(out, CLI_NUMBER, "%.1fM", (double)n / 1000000);
 	return out;
 }
 
@@ -106,12 +94,12 @@ static void print_row(const struct listing *l, size_t i)
 	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
 	struct grove_slice role = { at, r->role }, id = { at + r->role, r->id };
 	struct brief b = { .found = r->found, .kind = r->kind, .error = r->error };
-	char number[21], size[16], tokens[16];
+	char number[CLI_NUMBER], size[16], tokens[CLI_NUMBER];
 
 	b.title = (struct grove_slice){ id.ptr + id.len, r->title };
 	b.text = (struct grove_slice){ b.title.ptr + r->title, r->text };
 	cli_size(size, sizeof(size), r->size);
-	print_right(o, number_of(number, l->before + i + 1), 6);
+	print_right(o, cli_number(number, l->before + i + 1), 6);
 	out_puts(o, " ");
 	out_style(o, OUT_BOLD);
 	out_column(o, role, l->role_columns);
@@ -150,9 +138,11 @@ static void print_head(const struct listing *l)
 /* Lists the messages that wait. */
 static void print_rows(struct listing *l)
 {
-	cli_pager(l->c);
-	if (!l->before && l->nr)
-		print_head(l);
+	if (!l->before) {
+		cli_pager(l->c);
+		if (l->nr)
+			print_head(l);
+	}
 	for (size_t i = 0; i < l->nr && !out_failed(&l->c->out); i++)
 		print_row(l, i);
 	l->before += l->nr;
@@ -229,7 +219,7 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 /* "41.2k of 200.0k tokens in use": what the last reply was billed for, or a guess that says so. */
 static void print_used(struct out *o, const struct grove_context_about *a)
 {
-	char used[16], window[16];
+	char used[CLI_NUMBER], window[CLI_NUMBER];
 
 	out_printf(o, "%s%s", a->estimated ? "about " : "", tokens_of(used, a->used));
 	if (a->window)
@@ -260,7 +250,7 @@ static void print_parts(struct out *o, const struct grove_context_about *a)
 {
 	for (size_t i = 0; i < a->nr_parts; i++) {
 		const struct grove_context_part *p = &a->parts[i];
-		char tokens[16], size[16];
+		char tokens[CLI_NUMBER], size[16];
 
 		cli_size(size, sizeof(size), p->bytes);
 		print_part(o, grove_part_name(p->part));

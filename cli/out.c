@@ -113,13 +113,12 @@ int out_discard(struct out *o)
 	return !o->left;
 }
 
-static int grow(struct out *o, size_t more)
+/* Room for so many bytes more. What is there stays where it can be taken back. */
+static int enlarge(struct out *o, size_t more)
 {
 	size_t cap = o->cap ? o->cap : BUFFER;
 	char *p;
 
-	if (o->fd >= 0 && o->cap && o->len + more > o->cap)
-		out_flush(o);
 	if (o->len + more <= o->cap)
 		return 0;
 	while (cap < o->len + more)
@@ -132,6 +131,14 @@ static int grow(struct out *o, size_t more)
 	o->ptr = p;
 	o->cap = cap;
 	return 0;
+}
+
+/* The same, but what is there is written first if there is too much of it. */
+static int grow(struct out *o, size_t more)
+{
+	if (o->fd >= 0 && o->cap && o->len + more > o->cap)
+		out_flush(o);
+	return enlarge(o, more);
 }
 
 void out_any(struct out *o, const char *ptr, size_t len)
@@ -351,48 +358,57 @@ static int plain_columns(struct grove_slice text, unsigned width, int collapse, 
 	return (int)n;
 }
 
+/* The same for any text, cell by cell. What turns out not to fit is taken back. */
+static unsigned fit_cells(struct out *o, struct grove_slice text, unsigned width, int collapse)
+{
+	enum { MOSTLY = 4096 };
+	struct cells it;
+	struct cell cell;
+	size_t cut;                 /* the output up to here leaves a column for "…" */
+	unsigned used = 0;
+
+	if (o->failed || grow(o, MOSTLY))
+		return 0;
+	cut = o->len;
+	cells_init(&it, text, collapse);
+	while (cells_next(&it, &cell)) {
+		if (it.column > width) {
+			o->len = cut;
+			out_puts(o, "…");
+			return used + 1;
+		}
+		if (enlarge(o, cell.len))
+			return 0;
+		memcpy(o->ptr + o->len, cell.ptr, cell.len);
+		o->len += cell.len;
+		o->last = o->ptr[o->len - 1];
+		if (it.column < width) {
+			cut = o->len;
+			used = it.column;
+		}
+	}
+	return it.column;
+}
+
 /* Write what fits in `width` columns; returns the columns used. */
 static unsigned fit(struct out *o, struct grove_slice text, unsigned width, int collapse)
 {
-	struct cells it;
-	struct cell cell;
-	const char *cut = text.ptr; /* the text up to here leaves a column for "…" */
-	int whole = 1, plain = -1;
-	unsigned used = 0;
 	char ascii[512];
+	int plain = -1;
 
 	if (!width)
 		return 0;
 	if (width < sizeof(ascii))
 		plain = plain_columns(text, width, collapse, ascii);
-	if (plain >= 0) {
-		whole = (unsigned)plain <= width;
-		out_bytes(o, ascii, whole ? (size_t)plain : width - 1);
-		if (!whole)
-			out_puts(o, "…");
-		return whole ? (unsigned)plain : width;
+	if (plain < 0)
+		return fit_cells(o, text, width, collapse);
+	if ((unsigned)plain <= width) {
+		out_bytes(o, ascii, (size_t)plain);
+		return (unsigned)plain;
 	}
-	cells_init(&it, text, collapse);
-	for (;;) {
-		if (it.column < width)
-			cut = it.p;
-		if (!cells_next(&it, &cell))
-			break;
-		if (it.column > width) {
-			whole = 0;
-			break;
-		}
-	}
-	cells_init(&it, text, collapse);
-	while ((whole || it.p < cut) && cells_next(&it, &cell)) {
-		out_bytes(o, cell.ptr, cell.len);
-		used = it.column;
-	}
-	if (!whole) {
-		out_puts(o, "…");
-		used++;
-	}
-	return used;
+	out_bytes(o, ascii, width - 1);
+	out_puts(o, "…");
+	return width;
 }
 
 unsigned out_fit(struct out *o, struct grove_slice text, unsigned width)
@@ -411,7 +427,13 @@ static unsigned columns(struct grove_slice text, unsigned most, int collapse)
 {
 	struct cells it;
 	struct cell cell;
+	size_t n = 0;
 
+	/* a word of ASCII has a column for each byte */
+	while (n < text.len && n <= most && text.ptr[n] > ' ' && text.ptr[n] < 0x7f)
+		n++;
+	if (n == text.len || n > most)
+		return (unsigned)n;
 	cells_init(&it, text, collapse);
 	while (it.column <= most && cells_next(&it, &cell))
 		;

@@ -51,22 +51,14 @@ struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 bool grove__json_string_equals(struct grove_slice raw, const char *str);
 static inline bool grove__json_string_is(struct grove_slice raw, const char *str)
 {
-	const char *p, *end, *s = str;
-
-	if (raw.len < 2 || raw.ptr[0] != '"')
+	/* most differ in their first byte */
+	if (raw.len < 2 || raw.ptr[0] != '"' ||
+	    (raw.ptr[1] != *str && raw.ptr[1] != '\\' && raw.ptr[1] != '"' && (unsigned char)raw.ptr[1] < 0x80))
 		return false;
-	p = raw.ptr + 1;
-	end = raw.ptr + raw.len - 1;
-	/* nearly all are spelled plainly, and most differ in their first bytes */
-	while (p < end && *s && *p == *s && *p != '\\') {
-		p++;
-		s++;
-	}
-	if (p == end)
-		return !*s;
-	if (*p == '\\' || (unsigned char)*p >= 0x80)
-		return grove__json_string_equals(raw, str);
-	return false;
+	/* and those that do not are spelled plainly */
+	if (raw.len == strlen(str) + 2 && !memcmp(raw.ptr + 1, str, raw.len - 2))
+		return true;
+	return grove__json_string_equals(raw, str);
 }
 
 /*

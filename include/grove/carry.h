@@ -4,10 +4,10 @@
  * You get it with <grove.h>, which has the rules that apply to all of it.
  *
  * Two machines that both have a session may both have continued it. These calls
- * read what one of them has stored, and take it in at the other: lines as they are,
- * each once, known by its id; the logs of sub-agents, attachments and blobs likewise.
- * The server does this behind /ingress, and `grove push`, `pull` and `mirror` on the
- * other side (docs/internals/sync.md).
+ * read what one of them has stored and add it on the other: lines as they are, each
+ * once, identified by its id; likewise the logs of sub-agents, attachments and blobs.
+ * The server does this for /ingress, and `grove push`, `pull` and `mirror` on the other
+ * side (docs/internals/sync.md).
  */
 #ifndef GROVE_CARRY_H
 #define GROVE_CARRY_H
@@ -31,7 +31,7 @@ enum grove_carry_open_flags {
 struct grove_carry_options {
 	size_t size;
 	unsigned flags;          /* enum grove_carry_open_flags */
-	/* Of a session that is created; `id` is needed. */
+	/* For a session that is created; `id` is required. */
 	const char *id;
 	const char *dialect;     /* NULL: what its lines show */
 	const char *cwd;         /* its directory here; NULL: what its lines say */
@@ -40,8 +40,8 @@ struct grove_carry_options {
 
 /*
  * Opens a session, `what` as in grove_session_open(). With GROVE_CARRY_CREATE, `what`
- * may be NULL: it is not there yet. GROVE_EINVAL for an id, a name or a dialect that
- * cannot be one.
+ * may be NULL: the session does not exist yet. GROVE_EINVAL for an invalid id, name or
+ * dialect.
  */
 GROVE_API int grove_carry_open(struct grove *g, const char *what, const struct grove_carry_options *opt,
 			       struct grove_carry **out);
@@ -55,7 +55,7 @@ struct grove_carry_about {
 	const char *path;        /* NULL: none */
 	const char *file;        /* the name of its log: pass it on as grove_carry_options.file */
 	const char *leaf;        /* NULL: before the first entry */
-	int there;               /* it exists */
+	int there;               /* the session exists */
 	int old;                 /* its log has an earlier version and must be migrated first */
 };
 GROVE_API int grove_carry_about(struct grove_carry *c, struct grove_carry_about *out);
@@ -76,8 +76,8 @@ struct grove_carry_state {
  */
 GROVE_API int grove_carry_state(struct grove_carry *c, const char *sub, struct grove_carry_state *out);
 /*
- * The lines [from, to) as they are stored, an LF after each; `to` 0: to the end, as
- * `out` (may be NULL) says. GROVE_ESTALE if the log was rewritten meanwhile.
+ * Writes the lines [from, to) as they are stored, an LF after each; `to` 0: to the end,
+ * which `out` (may be NULL) gets. GROVE_ESTALE if the log was rewritten meanwhile.
  */
 GROVE_API int grove_carry_read(struct grove_carry *c, const char *sub, uint64_t from, uint64_t to,
 			       struct grove_sink sink, struct grove_carry_state *out);
@@ -97,8 +97,8 @@ struct grove_carry_line {
 	struct grove_slice parent;   /* the same */
 };
 /*
- * Finds out what a line is. `seq` is its place in its log. GROVE_EINVAL while it is not
- * known whose session it is.
+ * Says what a line is. `seq` is its place in its log. GROVE_EINVAL while the dialect of
+ * the session is not known.
  */
 GROVE_API int grove_carry_line(struct grove_carry *c, struct grove_slice line, uint64_t seq,
 			       struct grove_carry_line *out);
@@ -127,19 +127,19 @@ struct grove_carry_append_options {
 struct grove_carry_result {
 	size_t size;
 	uint64_t stored;         /* lines of this call */
-	uint64_t skipped;        /* that were there already, with the same bytes */
-	uint64_t differing;      /* that were left out: another line has their id */
-	uint64_t seq, generation;  /* of the log, after it */
+	uint64_t skipped;        /* lines that the log already had, with the same bytes */
+	uint64_t differing;      /* lines that were left out: another line has their id */
+	uint64_t seq, generation;  /* of the log afterwards */
 	int created;             /* the session, or the log */
 	int branched;            /* the leaf stayed, although lines came after it */
 	const char *leaf;        /* of the session; NULL: none, or not of its own log */
 };
 
 /*
- * Takes in lines of another machine, in their order and as they are, but for a
- * header's directory. A line whose id is there is skipped; so is a header, if the log
- * has one. Lines without an id are always stored: compare with GROVE_CARRY_IF_SEQ, or a
- * batch that is sent again is there twice. All are stored, or none.
+ * Stores lines of another machine, in their order and as they are, except for the
+ * directory in a header. A line whose id the log already has is skipped; so is a header,
+ * if the log has one. Lines without an id are always stored: use GROVE_CARRY_IF_SEQ, or a
+ * batch that is sent again is stored twice. All are stored, or none.
  *
  * GROVE_ECONFLICT if the log has another length than IF_SEQ says; GROVE_EJSON for what
  * is not a JSON object; GROVE_EINVAL for a log that would begin without its header, or
@@ -162,9 +162,9 @@ GROVE_API int grove_carry_each(struct grove_carry *c, grove_carry_part_fn *fn, v
 
 /*
  * Files: attachments by their names ("tool-results/x.txt"), blobs as "blobs/" and their
- * hash. get appends the bytes; put replaces them, atomically. GROVE_EINVAL for a name
- * that cannot be one, or for bytes with another hash; GROVE_ENOTFOUND; GROVE_ENOTSUP for a
- * blob if the agent has none, or if attachments need a session that is there.
+ * hash. get appends the bytes; put replaces them, atomically. GROVE_EINVAL for an invalid
+ * name, or for bytes with another hash; GROVE_ENOTFOUND; GROVE_ENOTSUP for a blob if the
+ * agent has none, or for an attachment if the session does not exist yet.
  */
 GROVE_API int grove_carry_file_get(struct grove_carry *c, const char *name, struct grove_buf *out);
 GROVE_API int grove_carry_file_put(struct grove_carry *c, const char *name, struct grove_slice bytes);

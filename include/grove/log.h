@@ -1,14 +1,14 @@
 /*
  * grove/log.h: lines under a key, in any store.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  *
  * A session is a log of lines. The calls of <grove/session.h> understand these
  * lines: they stamp, order and check what is appended. The calls below do not.
  * They are for hosts that have session code of their own and want a place to
- * keep its lines: what is appended comes back byte for byte. All the same it is an
- * ordinary session: if an agent that grove knows wrote the lines, lists, searches
- * and all other calls see it, with its sub-agents.
+ * store its lines: what is appended is read back byte for byte. It is an ordinary
+ * session all the same: if the lines are those of an agent that grove knows, lists,
+ * searches and all other calls see it, with its sub-agents.
  */
 #ifndef GROVE_LOG_H
 #define GROVE_LOG_H
@@ -26,9 +26,9 @@ extern "C" {
  * are absent are NULL.
  *
  * For the calls of this header each part is any text without U+0000, of any
- * length: "../../etc" is a name like any other. "" is one, too, and is not the
- * same as NULL; but an empty subpath is an absent one. The names in a store are
- * made from it:
+ * length: "../../etc" is a name like any other. So is "", which is not the same as
+ * NULL; but an empty subpath counts as absent. The names in a store are derived
+ * from the key:
  *
  *     key                                     in a directory of files
  *     { "-home-me", "f3a1", NULL }            -home-me/f3a1.jsonl
@@ -36,7 +36,7 @@ extern "C" {
  *     { "../up", "", NULL }                   %2E.%2Fup/%-.jsonl
  *     { NULL, "f3a1", NULL }                  f3a1.jsonl
  *
- * so a plain name lies where the agent itself would keep it, and others are encoded so
+ * so a plain name is where the agent itself would put it, and others are encoded so
  * that they never leave the store (docs/internals/log.md). In databases the names
  * are the same. Without a project a session shares the top of the store with the
  * projects: do not use both there.
@@ -62,7 +62,7 @@ enum grove_log_open_flags {
 };
 
 /*
- * Open the log under `key` in the store with this URL (NULL: the first store of
+ * Opens the log under `key` in the store with this URL (NULL: the first store of
  * the environment). All logs of an environment in one store share its connections.
  *
  * GROVE_ENOTFOUND if there is no such log and `flags` lacks GROVE_LOG_CREATE;
@@ -74,13 +74,13 @@ GROVE_API int grove_log_open(struct grove *g, const char *store, const struct gr
 GROVE_API void grove_log_close(struct grove_log *l);
 GROVE_API void grove_log_error(struct grove_log *l, struct grove_detail *out);
 
-/* A number of lines that nobody counted; see grove_log_result. */
+/* The number of lines if they were not counted; see grove_log_result. */
 #define GROVE_LOG_UNCOUNTED UINT64_MAX
 
 enum grove_log_flags {
 	GROVE_LOG_IF_SEQ = 1,    /* only if the log has `seq` lines; 0: also if there is no log */
 	GROVE_LOG_IF_BYTES = 2,  /* only if it has `bytes` bytes, line ends included; 0: the same */
-	GROVE_LOG_COUNT = 4,     /* tell `seq` in the result even if a file has to be read for it */
+	GROVE_LOG_COUNT = 4,     /* set `seq` in the result even if a file has to be read for it */
 	GROVE_LOG_FORCE = 8      /* replace: even while another program has the file open */
 };
 
@@ -89,11 +89,11 @@ struct grove_log_options {
 	unsigned flags;          /* enum grove_log_flags */
 	uint64_t seq, bytes;     /* what to compare */
 	/*
-	 * append: the member of a line that says which line it is ("uuid"): a line
-	 * is skipped if one with the same text there is in the log, or was given
-	 * before it in the same call. So a batch can be sent again if nobody knows what became
-	 * of it. A line without the member, or where it is not a text or is empty, is
-	 * always stored. NULL: all lines are. At most 31 bytes of ASCII.
+	 * For append: the member that identifies a line ("uuid"). A line is skipped if
+	 * the log, or an earlier line of the same call, has one with the same text
+	 * there, so a batch whose fate is unknown can be sent again. A line without
+	 * the member, or in which it is not a string or is empty, is always stored.
+	 * NULL: all lines are. At most 31 bytes of ASCII.
 	 */
 	const char *id_member;
 	enum grove_sync sync;
@@ -102,12 +102,12 @@ struct grove_log_options {
 struct grove_log_result {
 	size_t size;
 	uint64_t stored;         /* lines of this call that were stored, or read */
-	uint64_t skipped;        /* that were there already */
+	uint64_t skipped;        /* lines that were in the log already */
 	/*
-	 * Of the log afterwards: its lines, bytes (line ends included), time of the
-	 * last change in ms, and what a watcher knows it by. A log that does not
-	 * exist has 0 of each. The lines of a file are counted only where the call
-	 * needs them (IF_SEQ, COUNT, id_member), else they are GROVE_LOG_UNCOUNTED.
+	 * The log afterwards: its lines, its bytes (line ends included), the time of
+	 * its last change in ms, and what a watcher knows it by. All are 0 for a log
+	 * that does not exist. The lines of a file are counted only if the call needs
+	 * their number (IF_SEQ, COUNT, id_member); else it is GROVE_LOG_UNCOUNTED.
 	 */
 	uint64_t seq, bytes;
 	int64_t modified;
@@ -117,13 +117,13 @@ struct grove_log_result {
 };
 
 /*
- * Store lines after those that are there. None of them has a line end. An
- * append without lines, or of nothing but lines that are there already, changes
- * nothing and makes no log. `opt` and `out` may be NULL.
+ * Stores lines at the end of the log. None of them has a line end. An append
+ * without lines, or of nothing but lines that are skipped, changes nothing and
+ * creates no log. `opt` and `out` may be NULL.
  *
- * GROVE_ECONFLICT if the log is not as IF_SEQ or IF_BYTES say, or if another has the
- * right to write (<grove/live.h>); GROVE_EINVAL for a line end in a line;
- * GROVE_ENOTFOUND if the log was removed and the handle may not make a new one;
+ * GROVE_ECONFLICT if the log is not as IF_SEQ or IF_BYTES say, or if another writer
+ * holds the lease (<grove/live.h>); GROVE_EINVAL for a line end in a line;
+ * GROVE_ENOTFOUND if the log was removed and the handle may not create a new one;
  * GROVE_ETOOBIG for more than the database takes at once. After all of
  * these, GROVE_EFULL and GROVE_EACCESS nothing was stored. After GROVE_EIO the first lines
  * may have been: with an `id_member` it is safe to call again.
@@ -132,10 +132,10 @@ GROVE_API int grove_log_append(struct grove_log *l, const struct grove_slice *li
 			       const struct grove_log_options *opt, struct grove_log_result *out);
 
 /*
- * Put these lines in the place of all that are there; readers see the old ones
- * or the new ones. Durable on return, whatever `sync` says. `id_member` means nothing
- * here. A log without lines is still a log; one that does not exist is made if the
- * handle may do so.
+ * Replaces all lines of the log by these; readers see either the old ones or the
+ * new ones. Durable on return, whatever `sync` says. `id_member` is ignored. A log
+ * without lines is still a log; one that does not exist is created if the handle may
+ * do so.
  *
  * GROVE_ECONFLICT as append, or if another program has the file open for writing
  * (GROVE_LOG_FORCE). After a failure the log is as it was.
@@ -144,7 +144,7 @@ GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *l
 				const struct grove_log_options *opt, struct grove_log_result *out);
 
 /*
- * The lines [from, to) as they are stored, an LF after each; `to` 0: to the
+ * Writes the lines [from, to) as they are stored, an LF after each; `to` 0: to the
  * end. The sink gets many at once. GROVE_ENOTFOUND if the log does not exist (yet, or any
  * more). `out` may be NULL.
  */
@@ -152,21 +152,21 @@ GROVE_API int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to,
 			     struct grove_sink sink, struct grove_log_result *out);
 
 /*
- * Append the first `head` bytes of what grove_log_read() gives to `first`, and the last
- * `tail` to `last`, as the log was at one moment. Of a shorter log each gets all of
- * it; a character that would be cut in two is left out. However long the log is, no
- * more of it is read than that, and some lines. Otherwise as grove_log_read().
+ * Appends the first `head` bytes of what grove_log_read() writes to `first`, and the last
+ * `tail` to `last`, as the log was at one moment. Each gets all of a shorter log; a
+ * character that would be cut in two is left out. However long the log is, only these
+ * bytes and a few lines are read. Otherwise as grove_log_read().
  */
 GROVE_API int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
 				  struct grove_buf *last, struct grove_log_result *out);
 
 /*
- * Keep all other handles from writing to the log: GROVE_ECONFLICT, until unlock, or for `ms`
- * from now if that is earlier, so that nobody has to wait for a program that died. A handle that
- * has the lock is given more time. While another has it, lock waits, but for no longer
- * than 10 s: GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log; GROVE_ENOTSUP in a store
- * that has no leases: this is one (<grove/live.h>). Removing is not writing: who
- * wants to look at a log and then remove it has to lock it first.
+ * Keeps all other handles from writing to the log (they get GROVE_ECONFLICT) until it is
+ * unlocked, but for at most `ms` from now, so that nobody has to wait for a program that died.
+ * A handle that has the lock is given more time. While another handle has it, lock waits for
+ * up to 10 s, then returns GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log;
+ * GROVE_ENOTSUP in a store without leases, for the lock is a lease (<grove/live.h>). Removing
+ * a log is not writing to it: to look at a log and then remove it, lock it first.
  */
 GROVE_API int grove_log_lock(struct grove_log *l, int64_t ms);
 GROVE_API int grove_log_unlock(struct grove_log *l);
@@ -180,9 +180,9 @@ struct grove_title {
 };
 
 /*
- * Put a title into the first line, if that is a line which has room for one, as
- * oh-my-pi's is: it keeps its length, and no other line is written. A title that is too
- * long is cut off. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
+ * Puts a title into the first line, if that line has room for one, as oh-my-pi's has:
+ * its length stays the same, and no other line is written. A title that is too long is
+ * cut off. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
  * GROVE_ECONFLICT as append, GROVE_ENOTSUP in a store that cannot change a line.
  */
 GROVE_API int grove_log_set_title(struct grove_log *l, const struct grove_title *title);
@@ -201,9 +201,9 @@ enum grove_log_each_flags {
 };
 
 /*
- * List logs in no particular order: `under` NULL, all sessions of the store; without a
- * session, those of the project; with one, the logs that belong to that session, but
- * not its own. An answer other than 0 ends the list and is returned. `fn` may use
+ * Lists logs in no particular order: if `under` is NULL, all sessions of the store; if it
+ * has no session, those of its project; otherwise the logs that belong to the session,
+ * but not its own. A non-zero result of `fn` ends the list and is returned. `fn` may use
  * the store and other handles.
  *
  * Only names that a key can have are listed, and nothing in a store that does not exist.
@@ -212,12 +212,12 @@ GROVE_API int grove_log_each(struct grove *g, const char *store, const struct gr
 			     unsigned flags, grove_log_fn *fn, void *payload);
 
 /*
- * Delete a log with its values; a session with all that belongs to it, and
- * nothing else. Returns 1 if there was nothing. Durable on return.
+ * Deletes a log with its values; a session with everything that belongs to it. Returns 1
+ * if there was no such log. Durable on return.
  */
 GROVE_API int grove_log_remove(struct grove *g, const char *store, const struct grove_key *key);
 /*
- * Give a log another key, with all that belongs to it. GROVE_ENOTFOUND,
+ * Gives a log another key, with all that belongs to it. GROVE_ENOTFOUND,
  * GROVE_EEXIST if that key has a log. Durable on return. Open handles of this environment
  * stay with their key.
  */
@@ -225,8 +225,8 @@ GROVE_API int grove_log_move(struct grove *g, const char *store, const struct gr
 			     const struct grove_key *to);
 
 /*
- * Bytes that are kept with a log under a name of at most 128 bytes, and that go
- * and move with it; a put replaces the value at once and durably. "agentId" and
+ * Values: bytes that are stored with a log under a name of at most 128 bytes, and are
+ * moved and deleted with it. A put replaces the value at once and durably. "agentId" and
  * "metadata" are those of grove_session_value_get(). GROVE_ENOTFOUND if it was never put, or
  * there is no log.
  */

@@ -18,6 +18,7 @@
 
 struct finding {
 	struct grove__sweep *s;
+	struct grove *g;
 	struct grove__root *root;
 	struct grove_detail *d;
 };
@@ -42,7 +43,7 @@ static int found(void *payload, const struct grove_key *key)
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc;
 
-	if (grove__root_is_copy(s->g, f->root, key))
+	if (grove__root_is_copy(f->g, f->root, key))
 		return 0;
 	rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
 	rc = rc ? rc : add_path(&path, f->root, key);
@@ -68,11 +69,10 @@ static int by_path(const void *x, const void *y)
 
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
 {
-	struct finding f = { .s = s, .d = d };
+	struct finding f = { .s = s, .g = g, .d = d };
 	size_t nr = 0;
 	int rc = 0;
 
-	s->g = g;
 	grove__arena_init(&s->texts);
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		f.root = &g->roots[i];

@@ -65,7 +65,7 @@ struct grove__sweep {
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *payload, *skipped_payload;
 
-	struct grove *g;
+	struct grove *g;                 /* for the loader */
 	struct grove__catalog *catalog;  /* NULL: none (yet) */
 	struct grove__pool loader;       /* a thread that reads it, if any; then `s` stays put */
 };

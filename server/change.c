@@ -49,13 +49,20 @@ static int failed(struct change *c, int rc)
 	return rc < 0 ? reply_fail_session(c->r, c->s, rc) : rc;
 }
 
-/* The state after the change, as members. */
+/*
+ * The state after the change, as members: as whoever reads the session next is told it.
+ * Each handle of a file counts its generations for itself, so the writer's would not do,
+ * unless the session has moved away from its readers.
+ */
 static int put_state(struct change *c, struct doc *d)
 {
 	struct grove_view *v;
-	int rc = grove_session_refresh(c->s);
+	int rc = hold_view(c->r, c->h, &v);
 
-	rc = rc < 0 ? rc : grove_session_view(c->s, &v);
+	if (rc) {
+		rc = grove_session_refresh(c->s);
+		rc = rc < 0 ? rc : grove_session_view(c->s, &v);
+	}
 	if (rc)
 		return failed(c, rc);
 	doc_member_number(d, "rev", grove_view_rev(v));

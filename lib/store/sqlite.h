@@ -50,6 +50,9 @@ struct sqlite_store {
 	bool made_file;
 	bool stretched;        /* the write-ahead log has its final length */
 	unsigned writers;      /* how many there were */
+	int wal_pages;         /* in the write-ahead log after the last commit; atomic */
+	int moved_pages;       /* of these, how many are in the file already; for whoever moves them */
+	bool moving;           /* somebody does; atomic */
 	/*
 	 * The state of the file after our last commit. The writer's epoch is its state
 	 * after the transaction has begun: while they are the same, nobody has changed
@@ -62,6 +65,7 @@ struct sqlite_store {
 	pthread_cond_t synced_cond;
 	uint64_t written, synced, syncs;
 	bool syncing, sync_failed;
+	bool flushing, flush_again;
 	bool named;            /* the directory has been synced, too */
 	char *wal_path;        /* NULL: nothing written yet, or no such file */
 	int wal_fd;

@@ -28,6 +28,8 @@
 enum {
 	BUSY_MS = 5000,
 	IDLE_MAX = 8,
+	MOVE_FROM = 4000,           /* pages in the write-ahead log */
+	MOVE_AT_ONCE = 8192,        /* if it was never empty for so long, writers have to wait */
 	STRETCH_FROM = 16,          /* syncs */
 	STRETCH_TO = 4 << 20        /* a little more than SQLite lets accumulate there */
 };
@@ -427,6 +429,20 @@ static int go_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_de
 			      : "PRAGMA synchronous = FULL", d);
 }
 
+/*
+ * After each commit, with the lock held. SQLite itself would move pages from the
+ * write-ahead log to the file now, which means two syncs, and all writers would wait.
+ */
+static int count_pages(void *payload, sqlite3 *db, const char *name, int pages)
+{
+	struct sqlite_store *s = payload;
+
+	if (pages >= MOVE_AT_ONCE)
+		sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	__atomic_store_n(&s->wal_pages, pages, __ATOMIC_RELAXED);
+	return SQLITE_OK;
+}
+
 /* Creates a private file, and the directories to it. */
 static int make_file(struct sqlite_store *s, struct grove_detail *d)
 {
@@ -493,10 +509,12 @@ static int open_writer(struct sqlite_store *s, bool create, struct grove_detail 
 	}
 	if (!rc)
 		rc = find_wal(s, c, d);
-	if (rc)
+	if (rc) {
 		close_conn(c);
-	else
+	} else {
+		sqlite3_wal_hook(c->db, count_pages, s);
 		s->writer = c;
+	}
 	s->ready = s->stretched = false;
 	s->left = 0;
 	s->writers++;
@@ -614,6 +632,31 @@ static int end_write(struct sqlite_store *s, struct sqlite_conn *c, int rc, stru
 	return rc;
 }
 
+/*
+ * Moves pages from the write-ahead log to the file, when there are many. Without the
+ * lock, so that only this call waits for the disk, and others go on writing. If it
+ * fails, the pages are still in the log, and whoever commits next tries again.
+ */
+static void move_pages(struct sqlite_store *s)
+{
+	int pages = __atomic_load_n(&s->wal_pages, __ATOMIC_RELAXED);
+	struct sqlite_conn *c;
+
+	if (pages < MOVE_FROM || __atomic_exchange_n(&s->moving, true, __ATOMIC_ACQUIRE))
+		return;
+	/* fewer than before: the log has begun anew */
+	if (pages < s->moved_pages)
+		s->moved_pages = 0;
+	if (pages - s->moved_pages >= MOVE_FROM && !take_reader(s, &c, NULL)) {
+		int moved = 0;
+
+		if (!sqlite3_wal_checkpoint_v2(c->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, &moved))
+			s->moved_pages = moved;
+		give_reader(s, c);
+	}
+	__atomic_store_n(&s->moving, false, __ATOMIC_RELEASE);
+}
+
 static int work_writing(struct sqlite_store *s, struct sql_work *w, struct grove_detail *d)
 {
 	struct sqlite_conn *c;
@@ -627,6 +670,7 @@ static int work_writing(struct sqlite_store *s, struct sql_work *w, struct grove
 		w->ended->end_epoch = s->left;
 	}
 	pthread_mutex_unlock(&s->write_lock);
+	move_pages(s);
 	return rc;
 }
 
@@ -738,7 +782,7 @@ static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 		if (s->sync_failed) {
 			rc = grove__fail(d, GROVE_EIO, s->path,
 					 "an earlier sync failed, so it is unknown what is on disk");
-		} else if (s->syncing) {
+		} else if (s->syncing || s->flushing) {
 			pthread_cond_wait(&s->synced_cond, &s->sync_lock);
 		} else {
 			uint64_t upto = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
@@ -771,17 +815,33 @@ static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 	return rc;
 }
 
+/*
+ * Has the system begin to write. That may take a while if the disk is busy, so nobody
+ * waits for it: whoever comes meanwhile leaves it to the one who is at it.
+ */
+static void flush_all(struct sqlite_store *s)
+{
+	pthread_mutex_lock(&s->sync_lock);
+	s->flush_again = true;
+	while (s->flush_again && !s->flushing && !s->syncing && s->wal_path && !open_wal(s, s->wal_path)) {
+		s->flush_again = false;
+		s->flushing = true;
+		pthread_mutex_unlock(&s->sync_lock);
+		grove__sys_flush_hint(s->wal_fd, 0, 0);
+		pthread_mutex_lock(&s->sync_lock);
+		s->flushing = false;
+		pthread_cond_broadcast(&s->synced_cond);
+	}
+	pthread_mutex_unlock(&s->sync_lock);
+}
+
 int grove__sqlite_settle(struct sql_store *base, enum grove_sync sync, struct grove_detail *d)
 {
 	struct sqlite_store *s = grove__sqlite_store(base);
 
 	if (sync == GROVE_SYNC_ALWAYS)
 		return sync_all(s, d);
-	if (sync == GROVE_SYNC_FLUSH) {
-		pthread_mutex_lock(&s->sync_lock);
-		if (s->wal_path && !s->syncing && !open_wal(s, s->wal_path))
-			grove__sys_flush_hint(s->wal_fd, 0, 0);
-		pthread_mutex_unlock(&s->sync_lock);
-	}
+	if (sync == GROVE_SYNC_FLUSH)
+		flush_all(s);
 	return 0;
 }

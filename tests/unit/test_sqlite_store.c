@@ -535,9 +535,35 @@ static void a_file_that_was_set_up_otherwise_serves_as_well(void **state)
 	}
 }
 
+/* What the write-ahead log holds gets into the file while the store is open, so neither grows for ever. */
+static void the_write_ahead_log_is_emptied(void **state)
+{
+	enum { BIG = 400000, LINES_ = 100 };
+	struct world *w = *state;
+	struct grove_store_log *log = make(w, LINES("one"));
+	struct grove_store_appended out;
+	struct grove_store_record rec = { 0 };
+	struct stat st;
+	char *line = malloc(BIG), wal[400];
+
+	assert_non_null(line);
+	memset(line, 'x', BIG);
+	rec.line = grove__slice(line, BIG);
+	for (unsigned i = 0; i < LINES_; i++)
+		OK(grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_FLUSH, &out, &w->d));
+	snprintf(wal, sizeof(wal), "%s-wal", w->db);
+	assert_int_equal(stat(wal, &st), 0);
+	assert_true(st.st_size < BIG * LINES_ / 2);
+	assert_int_equal(stat(w->db, &st), 0);
+	assert_true(st.st_size > BIG * LINES_ / 2);
+	free(line);
+	grove__log_close(log);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		TEST(the_write_ahead_log_is_emptied),
 		TEST(looking_makes_no_database),
 		TEST(a_file_that_was_set_up_otherwise_serves_as_well),
 		TEST(the_first_session_makes_it_for_its_owner_alone),

@@ -81,9 +81,13 @@ struct events {
 	struct grove_watch *sessions, *list;
 	int wake;
 	pthread_t thread;
-	pthread_mutex_t lock;        /* protects the next two */
+	pthread_t looker;            /* see look() */
+	struct grove *looker_g;
+	pthread_mutex_t lock;        /* protects the next three, and goes with `ask` */
 	struct client *joining;
 	int stopping;
+	int asked;                   /* for a look */
+	pthread_cond_t ask;
 	/* the thread's own: */
 	struct client *clients;
 	struct topic *topics;
@@ -519,11 +523,40 @@ static void compare_openers(struct events *ev, const struct opened_set *was, con
 	grove_list_free(l);
 }
 
+/*
+ * Looks who has sessions open, as often as it is asked to. That means reading the
+ * files of every process, so it has a thread of its own: no event waits for it.
+ */
+static void *look(void *arg)
+{
+	struct events *ev = arg;
+	struct opened_set *now;
+
+	for (;;) {
+		pthread_mutex_lock(&ev->lock);
+		while (!ev->asked && !ev->stopping)
+			pthread_cond_wait(&ev->ask, &ev->lock);
+		ev->asked = 0;
+		if (ev->stopping)
+			break;
+		pthread_mutex_unlock(&ev->lock);
+		if (!openers_now(ev->server->openers, ev->looker_g, &now))
+			openers_give_back(ev->server->openers, now);
+	}
+	pthread_mutex_unlock(&ev->lock);
+	return NULL;
+}
+
+/* Tells what was found out last, and asks for another look. */
 static void look_for_openers(struct events *ev)
 {
-	struct opened_set *now, *was = ev->open;
+	struct opened_set *now = openers_last(ev->server->openers), *was = ev->open;
 
-	if (openers_now(ev->server->openers, ev->g, &now))
+	pthread_mutex_lock(&ev->lock);
+	ev->asked = 1;
+	pthread_cond_signal(&ev->ask);
+	pthread_mutex_unlock(&ev->lock);
+	if (!now)
 		return;
 	for (struct client *c = ev->clients; c; c = c->next)
 		tell_live_sessions(ev, c, now);
@@ -685,10 +718,21 @@ static void free_events(struct events *ev)
 	openers_give_back(ev->server->openers, ev->open);
 	grove_watch_close(ev->sessions);
 	grove_close(ev->g);
+	grove_close(ev->looker_g);
 	if (ev->wake >= 0)
 		close(ev->wake);
+	pthread_cond_destroy(&ev->ask);
 	pthread_mutex_destroy(&ev->lock);
 	free(ev);
+}
+
+static void end_looker(struct events *ev)
+{
+	pthread_mutex_lock(&ev->lock);
+	ev->stopping = 1;
+	pthread_cond_signal(&ev->ask);
+	pthread_mutex_unlock(&ev->lock);
+	pthread_join(ev->looker, NULL);
 }
 
 int events_start(struct server *s)
@@ -699,9 +743,15 @@ int events_start(struct server *s)
 		return -1;
 	ev->server = s;
 	pthread_mutex_init(&ev->lock, NULL);
+	pthread_cond_init(&ev->ask, NULL);
 	ev->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (ev->wake < 0 || pool_open_grove(s, NULL, &ev->g) || grove_watch_open(ev->g, NULL, &ev->sessions) ||
-	    pthread_create(&ev->thread, NULL, run, ev)) {
+	if (ev->wake < 0 || pool_open_grove(s, NULL, &ev->g) || pool_open_grove(s, NULL, &ev->looker_g) ||
+	    grove_watch_open(ev->g, NULL, &ev->sessions) || pthread_create(&ev->looker, NULL, look, ev)) {
+		free_events(ev);
+		return -1;
+	}
+	if (pthread_create(&ev->thread, NULL, run, ev)) {
+		end_looker(ev);
 		free_events(ev);
 		return -1;
 	}
@@ -715,9 +765,7 @@ void events_stop(struct server *s)
 
 	if (!ev)
 		return;
-	pthread_mutex_lock(&ev->lock);
-	ev->stopping = 1;
-	pthread_mutex_unlock(&ev->lock);
+	end_looker(ev);
 	ring(ev);
 	pthread_join(ev->thread, NULL);
 }

@@ -10,6 +10,8 @@
 
 struct openers {
 	pthread_mutex_t lock;
+	pthread_cond_t seen;
+	int looking;               /* somebody looks, without the lock */
 	struct opened_set *last;   /* NULL: nobody has asked */
 };
 
@@ -32,6 +34,7 @@ int openers_new(struct openers **out)
 	if (!*out)
 		return GROVE_ENOMEM;
 	pthread_mutex_init(&(*out)->lock, NULL);
+	pthread_cond_init(&(*out)->seen, NULL);
 	return 0;
 }
 
@@ -40,6 +43,7 @@ void openers_free(struct openers *o)
 	if (!o)
 		return;
 	unref(o->last);
+	pthread_cond_destroy(&o->seen);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
 }
@@ -63,6 +67,7 @@ static int add(void *payload, const struct grove_opener *o)
 	return copy(o->path, &x->path) || copy(o->session_id, &x->id) || copy(o->agent, &x->agent) ? GROVE_ENOMEM : 0;
 }
 
+/* Looks, with the lock given up meanwhile: it takes its time on a busy machine. */
 static int look(struct openers *o, struct grove *g)
 {
 	struct opened_set *s = calloc(1, sizeof(*s));
@@ -71,12 +76,17 @@ static int look(struct openers *o, struct grove *g)
 	if (!s)
 		return GROVE_ENOMEM;
 	s->refs = 1;
+	o->looking = 1;
+	pthread_mutex_unlock(&o->lock);
 	rc = grove_opener_each(g, NULL, add, s);
+	s->time = now_ms();
+	pthread_mutex_lock(&o->lock);
+	o->looking = 0;
+	pthread_cond_broadcast(&o->seen);
 	if (rc) {
 		unref(s);
 		return rc;
 	}
-	s->time = now_ms();
 	unref(o->last);
 	o->last = s;
 	return 0;
@@ -88,6 +98,8 @@ int openers_now(struct openers *o, struct grove *g, struct opened_set **out)
 
 	*out = NULL;
 	pthread_mutex_lock(&o->lock);
+	while (o->looking)
+		pthread_cond_wait(&o->seen, &o->lock);
 	if (!o->last || now_ms() - o->last->time >= FRESH_MS)
 		rc = look(o, g);
 	if (!rc) {
@@ -96,6 +108,18 @@ int openers_now(struct openers *o, struct grove *g, struct opened_set **out)
 	}
 	pthread_mutex_unlock(&o->lock);
 	return rc;
+}
+
+struct opened_set *openers_last(struct openers *o)
+{
+	struct opened_set *s;
+
+	pthread_mutex_lock(&o->lock);
+	s = o->last;
+	if (s)
+		s->refs++;
+	pthread_mutex_unlock(&o->lock);
+	return s;
 }
 
 void openers_give_back(struct openers *o, struct opened_set *set)

@@ -27,6 +27,8 @@ int openers_new(struct openers **out);
 void openers_free(struct openers *o);
 /* Asks with `g`; give the set back. */
 int openers_now(struct openers *o, struct grove *g, struct opened_set **out);
+/* What was found out last, without looking; NULL: nothing yet. Give it back. */
+struct opened_set *openers_last(struct openers *o);
 void openers_give_back(struct openers *o, struct opened_set *set);
 /* Who has the session with this path, or this id, open; NULL: nobody. `len` is of the id. */
 const struct opened *opened_find(const struct opened_set *set, const char *path, const char *id, size_t len);

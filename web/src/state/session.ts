@@ -34,6 +34,8 @@ export class SessionState extends Look {
   private asked = new Set<number>();
   private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
   private request: AbortController | null = null;
+  private again = false;         // more is wanted than was asked for
+  private atEnd = false;         // the end is on screen: what comes is wanted at once
   private timer = 0;
   private late = 0;
   private flushed = 0;
@@ -205,17 +207,24 @@ export class SessionState extends Look {
     const gaps = entries.filter((i) => this.skeleton.kindAt(i) === GAP);
     for (const i of gaps) this.fill(i);
     this.wanted[who] = gaps.length ? entries.filter((i) => !gaps.includes(i)) : entries;
+    if (who === 'rows') this.atEnd = soon;
     if (![...this.missing()].some((seq) => !this.asked.has(seq))) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.fetchBodies([...this.missing()]), soon ? 0 : STILL_MS) as unknown as number;
+    this.timer = setTimeout(() => void this.fetchBodies(), soon ? 0 : STILL_MS) as unknown as number;
   }
 
   private *missing(): Generator<number> {
     for (const list of Object.values(this.wanted)) for (const i of list) if (!this.bodies.has(this.skeleton.seq[i]!)) yield this.skeleton.seq[i]!;
   }
 
-  private async fetchBodies(seqs: number[]): Promise<void> {
+  // A request of which something is still wanted is let finish: entries that come faster than answers would
+  // else put each other off for ever.
+  private async fetchBodies(): Promise<void> {
+    const seqs = [...this.missing()];
+    if (!seqs.length) return;
+    if (this.request && seqs.some((seq) => this.asked.has(seq))) { this.again = true; return; }
     this.request?.abort();
+    this.again = false;
     const control = new AbortController();
     this.request = control;
     this.asked = new Set(seqs);
@@ -228,7 +237,12 @@ export class SessionState extends Look {
         if (!r.entries.length) break;
       }
     } catch { /* Aborted, or the server is silent: the rows keep their previews and ask again. */ } finally {
-      if (this.request === control) { this.asked.clear(); this.request = null; this.bodyCount.value++; }
+      if (this.request === control) {
+        this.asked.clear();
+        this.request = null;
+        this.bodyCount.value++;
+        if (this.again) void this.fetchBodies();
+      }
       this.ready?.();
     }
   }
@@ -325,6 +339,7 @@ export class SessionState extends Look {
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
       told ||= /[lnW]/.test(wire.kind);
       const added = this.skeleton.append(wire);
+      if (this.atEnd) this.wanted.rows = [...this.wanted.rows, ...added];
       if (this.parts || this.onlyEnd.value) this.live.push(wire);
       count += added.length;
       if (wire.text) this.skeleton.describe(wire);
@@ -334,6 +349,7 @@ export class SessionState extends Look {
     }
     if (told) void this.retell();
     if (!count) return;
+    if (this.atEnd) void this.fetchBodies();
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;

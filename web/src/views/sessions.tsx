@@ -48,7 +48,7 @@ export function SessionRow({ s, depth = 0, more = false, on = false, now }: { s:
   const first = visible(s.firstMessage ?? '');
   return (
     <a class={`row${depth ? ' kid' : ''}${on ? ' on' : ''}`} href={sessionAt(s.key)} data-key={s.key}>
-      {depth > 0 && <span class={more ? 'thread more' : 'thread'} aria-hidden="true" />}<Glyph agent={s.agent} />
+      {depth > 0 && <span class={more ? 'thread on' : 'thread'} aria-hidden="true" />}<Glyph agent={s.agent} />
       <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`}>{first || (s.name ? '' : 'No message yet')}</span></span>
       <span class="proj trunc">{visible(project(s.cwd))}</span>
       <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>

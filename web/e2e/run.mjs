@@ -207,6 +207,15 @@ scenario('workers of older sessions: each says what it was taken from', async (w
   await p.context().close();
 });
 
+scenario('a search within a project finds its passages, and only those', async (w, s) => {
+  const p = await page(w, '/s?q=checkout&project=storefront');
+  await p.waitForSelector('.results .hit');
+  assert.deepEqual([...new Set(await p.locator('.results .row .proj').allTextContents())], ['storefront']);
+  await p.goto(`${w.base}/s?q=checkout&project=ops`);
+  await wait(p, () => /Nothing says/.test(document.querySelector('.empty')?.textContent ?? ''));
+  await p.context().close();
+});
+
 // Entries that were left out, by why, as `context --explain` tells them one by one.
 function leftOut(explain) {
   const sum = {};

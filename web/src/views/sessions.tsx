@@ -180,6 +180,19 @@ function known(reply: SearchReply): SearchReply {
   return { ...reply, groups: reply.groups.map((g) => { const s = sessions.value.find((x) => x.id === g.session.id); return { ...g, session: { ...s, ...g.session, key: g.session.key ?? s?.key ?? g.session.id, modified: g.session.modified ?? s?.modified ?? '' } }; }) };
 }
 
+// A project is a name here, the search wants directories: those that sessions of this project have.
+const directories = new Map<string, string[]>();
+const DIRECTORIES_MAX = 4;
+
+async function searchIn(params: URLSearchParams, signal: AbortSignal): Promise<SearchReply> {
+  const name = params.get('project');
+  if (!name || name.includes('/')) return get<SearchReply>('/search', params, signal);
+  const known = directories.get(name) ?? [...new Set((await get<ListReply>('/sessions', { project: name, limit: PAGE }, signal)).sessions.map((s) => s.cwd))];
+  directories.set(name, known);
+  const replies = await Promise.all(known.slice(0, DIRECTORIES_MAX).map((cwd) => { const p = new URLSearchParams(params); p.set('project', cwd); return get<SearchReply>('/search', p, signal); }));
+  return { ...replies[0], groups: replies.flatMap((r) => r.groups), total: replies.reduce((n, r) => n + r.total, 0) };
+}
+
 // How long the last answer took: one types on for as long before the next is asked for, so that a quick server
 // is asked at once and a slow one not with every key.
 let took = 0;
@@ -196,7 +209,7 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
       params.set('group', 'session');
       if (query.get('in')) params.set('in', query.get('in')!);
       const asked = performance.now();
-      get<SearchReply>('/search', params, c.signal).then((reply) => { took = performance.now() - asked; set({ name, reply: known(reply), failed: null }); }, (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
+      searchIn(params, c.signal).then((reply) => { took = performance.now() - asked; set({ name, reply: known(reply), failed: null }); }, (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
     }, Math.min(WAIT_MAX, took));
     return () => { clearTimeout(t); c.abort(); };
   }, [name]);

@@ -176,6 +176,7 @@ export function showpiece(now) {
   s.steps(4, rnd);
   s.say('Done: replay is bounded by 4 MiB a stream. A client that was away for longer gets one `reset` and reloads the snapshot.\n\n```ts\nexport class Ring {\n  push(e: Event): void {\n    this.bytes += e.size;\n    while (this.bytes > LIMIT) this.bytes -= this.list.shift()!.size; // oldest first\n  }\n}\n```', { output: 1140, wait: 7700 });
   s.main = main;
+  s.seam = seam;
   return s;
 }
 

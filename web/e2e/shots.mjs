@@ -22,13 +22,18 @@ const server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`
 const base = `http://127.0.0.1:${port}`;
 for (let i = 0; i < 200; i++) { try { if ((await fetch(`${base}/api/v1/health`)).ok) break; } catch { await new Promise((r) => setTimeout(r, 50)); } }
 
-const wide = [1280, 800], phone = [390, 844];
+const wide = [1440, 900], phone = [390, 844];
 const other = main.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent')).id;
-const at = `/s/${main.id}/e/${main.main}`;
-const pages = { sessions: '/s', search: '/s?q=replay', session: at, context: `/s/${main.id}?panel=context`, workers: `/s/${main.id}?panel=workers`, compare: `/s/${main.id}/compare/${main.leaf}...${other}`, usage: '/usage?range=all' };
+const batch = main.lines.find((l) => l.type === 'subagent_batch').id;
+const at = `/s/${main.id}/e/${main.seam}`;
+const pages = { sessions: '/s', search: '/s?q=last-event-id&project=ledger-api', session: at, context: `/s/${main.id}?panel=context`, workers: `/s/${main.id}/e/${batch}`, compare: `/s/${main.id}/compare/${main.leaf}...${other}`, usage: '/usage' };
 const all = {};
 for (const [n, url] of Object.entries(pages)) { all[n] = [url, wide, 'light']; all[`${n}-dark`] = [url, wide, 'dark']; }
-for (const [n, url] of Object.entries({ sessions: '/s', session: at, tree: `/s/${main.id}?pane=tree`, context: `/s/${main.id}?pane=context&panel=context`, usage: '/usage?range=all' })) { all[`phone-${n}`] = [url, phone, 'light']; all[`phone-${n}-dark`] = [url, phone, 'dark']; }
+for (const [n, url] of Object.entries({ sessions: '/s', session: at, tree: `/s/${main.id}?pane=tree`, context: `/s/${main.id}?pane=context&panel=context`, usage: '/usage' })) { all[`phone-${n}`] = [url, phone, 'light']; all[`phone-${n}-dark`] = [url, phone, 'dark']; }
+
+// What was opened before the picture was taken.
+const opened = { session: ['.tool-r:has-text("edit") >> text=src/events/stream.ts', '.tool-r:has-text("npm test -- stream")'], workers: ['.wk >> nth=1'] };
+for (let i = 0; i < 200; i++) { if ((await (await fetch(`${base}/api/v1/search?q=replay&group=session`)).json()).index.state === 'ready') break; await new Promise((r) => setTimeout(r, 100)); }
 
 const browser = await open();
 try {
@@ -41,6 +46,7 @@ try {
     // Text is there when Markdown has been made and nothing is grey any more.
     await p.waitForFunction(() => document.querySelector('.row, .leafcard, .bubble, .tr, .kpis, .hit, .cmp-h') && !document.querySelector('.wait, .bars, .prose .plain:not(:has(mark))'), null, { timeout: 20_000 }).catch(() => undefined);
     await p.waitForFunction(() => document.querySelector('.conn .t')?.textContent !== 'Connecting', null, { timeout: 10_000 }).catch(() => undefined);
+    if (width > 500) for (const what of opened[n.replace('-dark', '')] ?? []) await p.locator(what).first().click();
     await p.waitForTimeout(1200);
     await p.screenshot({ path: join(out, `${n}.png`) });
     await context.close();

@@ -12,11 +12,13 @@
 // of a session belongs to it. What is stored are ordinary sessions: `grove --store URL ls` shows them.
 
 const path = require("node:path");
+const { StringDecoder } = require("node:string_decoder");
 const { Logs } = require("./lib/logs.cjs");
 const { missing, SessionStorage } = require("./lib/storage.cjs");
 
 const SUFFIX = ".jsonl";
 const TITLE = "omp.title";
+const UNENDED = "omp.unended"; // "1": the text is not ended by an LF, its line in the log is
 const AT_ONCE = 16; // questions to the store while the index is read
 const PATIENCE = 5000; // ms, with who has locked a session
 const PAUSE = 20;
@@ -25,6 +27,15 @@ const PAUSE = 20;
 function linesOf(text) {
 	if (text === "") return [];
 	return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/** The first and the last bytes of a text, no character cut in two. */
+function slices(text, head, tail) {
+	const bytes = Buffer.from(text);
+	let from = Math.max(0, bytes.length - tail);
+	while (from > 0 && from < bytes.length && (bytes[from] & 0xc0) === 0x80) from++;
+	const first = head < bytes.length ? new StringDecoder("utf8").write(bytes.subarray(0, head)) : text;
+	return [first, bytes.toString("utf8", from)];
 }
 
 async function inGroups(list, fn) {
@@ -96,6 +107,21 @@ class SessionStorageBackend {
 		return { title, titleSource: source, titleUpdatedAt: updatedAt };
 	}
 
+	/** Is it a text of its own kind, such as a draft? Sessions are lines. */
+	#isText(file) {
+		return !file.endsWith(SUFFIX);
+	}
+
+	async #isUnended(file) {
+		return this.#isText(file) && (await this.#log(file).value(UNENDED)) === "1";
+	}
+
+	/** What is known besides its lines. */
+	async #known(file, bytes) {
+		if (this.#isText(file)) return { size: (await this.#isUnended(file)) ? bytes - 1 : bytes };
+		return { size: bytes, ...(await this.#title(file)) };
+	}
+
 	async loadIndex() {
 		const sessions = await this.#logs.list();
 		const below = await inGroups(sessions, ({ project, session }) => this.#logs.list(project ?? undefined, session));
@@ -103,15 +129,17 @@ class SessionStorageBackend {
 		for (const log of all) this.#keys.set(this.#pathOf(log), [log.project ?? undefined, log.session, log.subpath ?? undefined]);
 		return inGroups(all, async (log) => {
 			const file = this.#pathOf(log);
-			return { path: file, size: log.bytes, mtimeMs: log.modified, ...(await this.#title(file)) };
+			return { path: file, mtimeMs: log.modified, ...(await this.#known(file, log.bytes)) };
 		});
 	}
 
-	readFull(file) {
-		return this.#log(file).read();
+	async readFull(file) {
+		const text = await this.#log(file).read();
+		return text !== null && (await this.#isUnended(file)) ? text.slice(0, -1) : text;
 	}
 
 	async readSlices(file, head, tail) {
+		if (this.#isText(file)) return slices((await this.readFull(file)) ?? "", head, tail);
 		return (await this.#log(file).readEnds(head, tail)) ?? ["", ""];
 	}
 
@@ -126,15 +154,23 @@ class SessionStorageBackend {
 
 	async writeFull(file, text, mtimeMs, title, expectedSize) {
 		const log = this.#made(file);
+		const more = expectedSize && (await this.#isUnended(file)) ? 1 : 0;
 		try {
-			await log.replace(linesOf(text), expectedSize === undefined ? {} : { bytes: expectedSize ?? 0 });
+			await log.replace(linesOf(text), expectedSize === undefined ? {} : { bytes: (expectedSize ?? 0) + more });
 		} catch (error) {
 			throw await this.#conflict(file, expectedSize, error);
 		}
+		if (this.#isText(file)) await log.setValue(UNENDED, text === "" || text.endsWith("\n") ? "" : "1");
 		if (title !== undefined) await log.setValue(TITLE, JSON.stringify(title));
 	}
 
-	async append(file, line) {
+	async append(file, line, mtimeMs) {
+		if (await this.#isUnended(file)) return this.writeFull(file, (await this.readFull(file)) + line, mtimeMs);
+		await this.#append(file, line);
+		if (this.#isText(file) && !line.endsWith("\n")) await this.#log(file).setValue(UNENDED, "1");
+	}
+
+	async #append(file, line) {
 		for (const until = Date.now() + PATIENCE; ; ) {
 			try {
 				await this.#made(file).append(linesOf(line), { quiet: true });
@@ -170,8 +206,8 @@ class SessionStorageBackend {
 		}
 	}
 
-	async truncate(file) {
-		await this.#made(file).replace([]);
+	truncate(file, mtimeMs) {
+		return this.writeFull(file, "", mtimeMs);
 	}
 
 	#forget(file) {

@@ -65,6 +65,26 @@ for (const [kind, { url, shared }] of Object.entries(kinds)) {
 		assert.deepEqual(await backend.readSlices(b, 10, 10), ["", ""]);
 	});
 
+	rule("a text that is no session is what it was, with or without an LF at its end", async (backend, where) => {
+		const draft = `${a.slice(0, -6)}/draft.txt`;
+		await backend.append(a, "1\n", 1);
+		await backend.writeFull(draft, "half a th\u00f6ught", 1);
+		assert.equal(await backend.readFull(draft), "half a th\u00f6ught");
+		assert.deepEqual(await backend.readSlices(draft, 10, 5), ["half a th", "ught"]);
+		assert.deepEqual(await backend.readSlices(draft, 0, 6), ["", "\u00f6ught"]);
+		assert.equal((await index(shared ? open(where) : backend)).get(draft).size, 15);
+		await backend.append(draft, "s", 2);
+		await backend.append(draft, "\n", 2);
+		assert.equal(await backend.readFull(draft), "half a th\u00f6ughts\n");
+		await backend.append(draft, "x", 2);
+		assert.equal(await backend.readFull(draft), "half a th\u00f6ughts\nx");
+		await assert.rejects(backend.writeFull(draft, "y", 3, undefined, 19), (e) => e instanceof Conflict && e.actual === 18);
+		await backend.writeFull(draft, "y\n\n", 3, undefined, 18);
+		assert.equal(await backend.readFull(draft), "y\n\n");
+		await backend.truncate(draft, 4);
+		assert.equal(await backend.readFull(draft), "");
+	});
+
 	rule("a write that expects another size is refused", async (backend) => {
 		await backend.writeFull(a, "1\n", 1, undefined, null);
 		await assert.rejects(backend.writeFull(a, "2\n", 1, undefined, null), (e) => e instanceof Conflict && e.expected === null && e.actual === 2);

@@ -61,6 +61,20 @@ async function converse(storage) {
 	return { file, count };
 }
 
+/** A session that was never used but for a draft goes when the draft is gone and it is closed. */
+async function draft(storage) {
+	const manager = omp.SessionManager.create(cwd, dir, storage);
+	await manager.saveDraft("half a thought");
+	const file = manager.getSessionFile();
+	await manager.close();
+	assert.equal(storage.existsSync(file), true);
+	const again = await omp.SessionManager.open(file, dir, storage);
+	assert.equal(await again.consumeDraft(), "half a thought");
+	await again.close();
+	await storage.drain();
+	assert.equal(storage.existsSync(file), false);
+}
+
 async function main() {
 	const where = url ?? (name === "files" ? path.join(root, "store") : `sqlite:${path.join(root, "sessions.db")}`);
 	if (/^(sqlite|mysql):/.test(where)) initStore(where);
@@ -74,6 +88,7 @@ async function main() {
 	assert.deepEqual(list.map(({ title }) => title), ["a name"]);
 	const fork = await omp.SessionManager.forkFrom(file, cwd, dir, storage);
 	assert.notEqual(fork.getSessionFile(), file);
+	await draft(storage);
 	await storage.deleteSessionWithArtifacts(file);
 	assert.equal(storage.existsSync(file), false);
 	await storage.drain?.();

@@ -23,6 +23,21 @@ const message = (i) =>
 		? { role: "assistant", content: [{ type: "text", text: `${i} `.padEnd(300, "answer ") }], api: "a", provider: "p", model: "m", usage: { input: i, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: i + 1, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }, stopReason: "stop", timestamp: i }
 		: { role: "user", content: `${i} `.padEnd(450, "question "), timestamp: i };
 
+/** Opens a large session. `again`: it was opened before, and its index is there. */
+function opening({ again, branch }) {
+	return async ({ load, dir, large }) => {
+		const { SessionManager } = await load();
+		const file = path.join(dir, "large.jsonl");
+		fs.copyFileSync(large, file);
+		fs.utimesSync(file, 1e9, 1e9); // what was written a moment ago is not indexed
+		if (again) SessionManager.open(file);
+		return () => {
+			globalThis.held = SessionManager.open(file);
+			if (branch) globalThis.branch = globalThis.held.getBranch();
+		};
+	};
+}
+
 /** What is measured: a function that prepares and gives the work. */
 const jobs = {
 	"10,000 appends, entry built": async ({ load, dir }) => {
@@ -52,27 +67,10 @@ const jobs = {
 			if ((await SessionManager.list("/work", sessions)).length !== 1000) throw new Error("lost");
 		};
 	},
-	"open and branch": async ({ load, dir, large }) => {
-		const { SessionManager } = await load();
-		const file = path.join(dir, "large.jsonl");
-		fs.copyFileSync(large, file);
-		return () => {
-			globalThis.held = SessionManager.open(file);
-			globalThis.branch = globalThis.held.getBranch();
-		};
-	},
-	"open and branch, with the index there": async ({ load, dir, large }) => {
-		const { SessionManager } = await load();
-		const file = path.join(dir, "large.jsonl");
-		fs.copyFileSync(large, file);
-		fs.utimesSync(file, 1e9, 1e9);
-		SessionManager.open(file);
-		globalThis.gc();
-		return () => {
-			globalThis.held = SessionManager.open(file);
-			globalThis.branch = globalThis.held.getBranch();
-		};
-	},
+	open: opening({}),
+	"open, with the index there": opening({ again: true }),
+	"open and branch": opening({ branch: true }),
+	"open and branch, with the index there": opening({ again: true, branch: true }),
 };
 
 async function measure({ job, who, sessions, large }) {

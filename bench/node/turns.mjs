@@ -71,13 +71,19 @@ async function measure({ who, file }) {
 		if (name.includes("turn")) figures[`${name}, in the manager`] = clock.ms;
 		return result;
 	};
-	const memory = () => {
+	/** What the process has, and that without what the engine keeps in reserve for new objects. */
+	const look = () => {
 		globalThis.gc();
-		return (process.memoryUsage().rss - before) / 1e6;
+		const { rss, heapTotal, heapUsed } = process.memoryUsage();
+		return { all: rss, used: rss - (heapTotal - heapUsed) };
+	};
+	const memory = (when) => {
+		const now = look();
+		figures[`memory ${when} statistics, MB`] = (now.all - before.all) / 1e6;
+		figures[`of it in use ${when} statistics, MB`] = (now.used - before.used) / 1e6;
 	};
 
-	globalThis.gc();
-	const before = process.memoryUsage().rss;
+	const before = look();
 	const manager = await figure("open", () => SessionManager.open(copy, undefined, cwd));
 	const { session } = await figure("createAgentSession", () =>
 		pi.createAgentSession({
@@ -88,9 +94,9 @@ async function measure({ who, file }) {
 	model.push([call("toolu_1", "bash", { command: "true" })], "done");
 	await figure("turn with a tool", () => session.prompt("go on"));
 	await figure("plain turn", () => session.prompt("and on"));
-	figures["memory before statistics, MB"] = memory();
+	memory("before");
 	await figure("first statistics", () => session.getSessionStats());
-	figures["memory after statistics, MB"] = memory();
+	memory("after");
 	model.close();
 	fs.rmSync(root, { recursive: true, force: true });
 	return figures;
@@ -110,11 +116,11 @@ function main() {
 		}
 	}
 	fs.rmSync(path.dirname(file), { recursive: true, force: true });
-	console.log(`Node ${process.version}, ${rounds} rounds\n${"".padEnd(36)}${"pi".padStart(9)}${"grove".padStart(9)}${"ratio".padStart(8)}`);
+	console.log(`Node ${process.version}, ${rounds} rounds\n${"".padEnd(38)}${"pi".padStart(9)}${"grove".padStart(9)}${"ratio".padStart(8)}`);
 	for (const name of Object.keys(best.pi)) {
 		const [a, b] = [best.pi[name], best.grove[name]];
 		const cell = (value) => value.toFixed(value < 10 ? 1 : 0).padStart(9);
-		console.log(`${name.padEnd(36)}${cell(a)}${cell(b)}${`${(a / b).toFixed(1)}×`.padStart(8)}`);
+		console.log(`${name.padEnd(38)}${cell(a)}${cell(b)}${`${(a / b).toFixed(1)}×`.padStart(8)}`);
 	}
 }
 

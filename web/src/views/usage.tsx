@@ -35,7 +35,7 @@ function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<str
       {lines.map((v) => <g key={v}><line x1={L} x2={W - 8} y1={y(v)} y2={y(v)} /><text x={L - 8} y={y(v) + 4} text-anchor="end">{unit(v)}</text></g>)}
       {cols.map((c, i) => <g key={c.key}><title>{`${c.key}: ${byCost ? money(c.total) : tokens(c.total)}`}</title>
         {c.parts.map((p) => <rect key={p.name} class={`q${(names.indexOf(p.name) % 6) + 1}`} x={L + i * bw + (bw - wide) / 2} y={y(p.from + p.value)} width={wide} height={Math.max(0, y(p.from) - y(p.from + p.value) - 1)} rx={1.5} />)}
-        {(i % every === 0 || i === cols.length - 1) && (i === cols.length - 1 || cols.length - 1 - i >= every / 2) && <text x={L + i * bw + bw / 2} y={H - 8} text-anchor="middle">{dayAndMonth(Date.parse(`${c.key}T12:00:00`))}</text>}</g>)}
+        {(i % every === 0 || i === cols.length - 1) && (i === cols.length - 1 || cols.length - 1 - i >= every / 2) && <text x={L + i * bw + bw / 2 + (i === cols.length - 1 ? wide / 2 : i ? 0 : -wide / 2)} y={H - 8} text-anchor={i === cols.length - 1 ? 'end' : i ? 'middle' : 'start'}>{dayAndMonth(Date.parse(`${c.key}T12:00:00`))}</text>}</g>)}
     </svg>
   );
 }

@@ -268,7 +268,7 @@ void sessions_print_heads(const struct sessions *m, struct out *o, unsigned widt
 		out_column(o, out_str("AGENT"), c.agent);
 		out_puts(o, "  ");
 	}
-	out_column(o, out_str("NAME OR FIRST MESSAGE"), c.text);
+	out_column(o, out_name_heading(c.text), c.text);
 	if (c.project) {
 		out_puts(o, "  ");
 		out_column(o, out_str("PROJECT"), c.project);

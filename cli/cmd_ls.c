@@ -205,7 +205,7 @@ static void print_heads(const struct table *t)
 		out_column(o, out_str("PROJECT"), t->project);
 		out_puts(o, "  ");
 	}
-	out_fit(o, out_str("NAME OR FIRST MESSAGE"), t->text);
+	out_fit(o, out_name_heading(t->text), t->text);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
 }

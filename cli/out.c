@@ -423,6 +423,13 @@ void out_column(struct out *o, struct grove_slice text, unsigned width)
 	out_pad(o, width - used);
 }
 
+struct grove_slice out_name_heading(unsigned width)
+{
+	struct grove_slice whole = out_str("NAME OR FIRST MESSAGE");
+
+	return whole.len <= width ? whole : out_str("NAME");
+}
+
 static unsigned columns(struct grove_slice text, unsigned most, int collapse)
 {
 	struct cells it;

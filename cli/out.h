@@ -103,6 +103,8 @@ void out_text(struct out *o, struct grove_slice text);
 unsigned out_fit(struct out *o, struct grove_slice text, unsigned width);
 /* The same, filled up with spaces. */
 void out_column(struct out *o, struct grove_slice text, unsigned width);
+/* The heading of the last column of a list of sessions: in one word where the column is narrow. */
+struct grove_slice out_name_heading(unsigned width);
 /*
  * Text of others, each line behind `prefix` (our own words). With `max_lines`
  * other than 0 only that many, and lines are cut at the width. Returns the

@@ -216,6 +216,8 @@ static int list(const struct token_args *a, const struct tokens *all)
 		list_json(all);
 		return 0;
 	}
+	if (!all->nr)
+		fputs("grove: there are no tokens (grove token add NAME makes one)\n", stderr);
 	for (size_t i = 0; i < all->nr; i++) {
 		const struct token *t = &all->token[i];
 

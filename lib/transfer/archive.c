@@ -162,21 +162,36 @@ static int write_note(struct grove__archiver *k, const char *source)
 static int name_older(struct grove__archiver *k)
 {
 	char iso[GROVE__JS_ISO_MAX];
-	size_t n = grove__js_iso(iso, grove__sys_now_ms()), at = 0;
+	size_t n = grove__js_iso(iso, k->older_ms), at = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (iso[i] != '-' && iso[i] != ':')
 			iso[at++] = iso[i];
+	grove__buf_clear(&k->older);
 	return grove__buf_addf(&k->older, GROVE__NOTE_OLDER "/%.*s", (int)at, iso)
 		       ? grove__fail_nomem(k->d)
 		       : 0;
 }
 
+int grove__archive_older(struct grove__archiver *k, const char *name, struct grove_buf *out)
+{
+	grove__buf_clear(out);
+	return grove__buf_addf(out, "%s/%s", k->older.ptr, name) ? grove__fail_nomem(k->d) : 0;
+}
+
+int grove__archive_later(struct grove__archiver *k)
+{
+	k->older_ms++;
+	return name_older(k);
+}
+
 static int keep_all(struct grove__archiver *k, bool *fresh, const char *source)
 {
-	int rc = name_older(k), later = 0;
 	struct grove_detail why;
+	int rc, later = 0;
 
+	k->older_ms = grove__sys_now_ms();
+	rc = name_older(k);
 	if (!rc)
 		rc = grove__archive_look(k);
 	if (!rc)

@@ -53,7 +53,8 @@ struct grove__archiver {
 	struct grove_buf note_text;            /* as it was */
 	bool no_attachments;                   /* the archive cannot store them */
 	bool dry;                              /* compare and count, but write nothing */
-	struct grove_buf older;                /* where replaced versions go: .older/TIME */
+	struct grove_buf older;                /* where replaced versions go: .older/TIME, … */
+	int64_t older_ms;                      /* … and that time */
 	bool kept;                             /* something went there */
 	struct grove__kept_name *there;        /* attachments in the archive, by name */
 	size_t nr_there, cap_there;
@@ -93,6 +94,10 @@ int grove__archive_look(struct grove__archiver *k);
 int grove__archive_beside(struct grove__archiver *k);
 /* Archives the blobs that these bytes refer to. */
 int grove__archive_blobs(struct grove__archiver *k, struct grove_slice bytes);
+/* Makes the name that a log or an attachment gets when it is replaced. */
+int grove__archive_older(struct grove__archiver *k, const char *name, struct grove_buf *out);
+/* Names another place for replaced versions, because the archive has something there. */
+int grove__archive_later(struct grove__archiver *k);
 /* Archives one attachment; an earlier version that it does not continue goes to `older`. */
 int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes);
 

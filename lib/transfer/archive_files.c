@@ -93,6 +93,14 @@ static int put(struct grove__archiver *k, const char *name, struct grove_slice b
 	return rc;
 }
 
+static bool is_known(const struct grove__archiver *k, const char *name)
+{
+	bool found;
+
+	place(k, name, &found);
+	return found;
+}
+
 static int set_aside(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf old = GROVE_BUF_INIT;
@@ -102,10 +110,12 @@ static int set_aside(struct grove__archiver *k, const char *name, struct grove_s
 		k->kept = true;
 		return 0;
 	}
-	rc = grove__buf_addf(&old, "%s/%s", k->older.ptr, name);
-
-	rc = rc ? grove__fail_nomem(k->d)
-		: grove__store_attach_put(k->to, &k->to_key, old.ptr, bytes, k->d);
+	rc = grove__archive_older(k, name, &old);
+	while (!rc && is_known(k, old.ptr)) {
+		rc = grove__archive_later(k);
+		rc = rc ? rc : grove__archive_older(k, name, &old);
+	}
+	rc = rc ? rc : grove__store_attach_put(k->to, &k->to_key, old.ptr, bytes, k->d);
 	k->kept |= !rc;
 	grove__buf_release(&old);
 	return rc;
@@ -114,11 +124,9 @@ static int set_aside(struct grove__archiver *k, const char *name, struct grove_s
 int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf have = GROVE_BUF_INIT;
-	bool found;
 	int rc;
 
-	place(k, name, &found);
-	if (!found)
+	if (!is_known(k, name))
 		return put(k, name, bytes);
 	rc = grove__store_attach_get(k->to, &k->to_key, name, &have, k->d);
 	if (rc == GROVE_ENOTFOUND)

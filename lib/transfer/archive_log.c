@@ -198,14 +198,6 @@ static int append_rest(struct grove__archiver *k, struct grove_store_log *log, u
 	return rc ? rc : grove__log_sync(log, k->d);
 }
 
-/* Makes the name that a log of the archive gets when it is replaced. */
-static int older_name(struct grove__archiver *k, const char *sub, struct grove_buf *out)
-{
-	return grove__buf_addf(out, "%s/%s", k->older.ptr, *sub ? sub : k->to_key.session)
-		       ? grove__fail_nomem(k->d)
-		       : 0;
-}
-
 /* Copies the whole log of the archive to that name. */
 static int set_aside(struct grove__archiver *k, struct grove_store_log *log, uint64_t until,
 		     const char *name)
@@ -268,10 +260,14 @@ static int take_over(struct grove__archiver *k, const char *sub, struct grove_st
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	struct grove_key key = k->to_key;
-	int rc = older_name(k, sub, &name);
+	int rc = grove__archive_older(k, *sub ? sub : k->to_key.session, &name);
 
-	if (!rc)
-		rc = set_aside(k, log, tail, name.ptr);
+	rc = rc ? rc : set_aside(k, log, tail, name.ptr);
+	while (rc == GROVE_EEXIST) {
+		rc = grove__archive_later(k);
+		rc = rc ? rc : grove__archive_older(k, *sub ? sub : k->to_key.session, &name);
+		rc = rc ? rc : set_aside(k, log, tail, name.ptr);
+	}
 	if (!rc) {
 		rc = write_anew(k, log, tail, src);
 		key.subpath = name.ptr;

@@ -14,6 +14,8 @@
 #include "blob/blob.h"
 #include "dialect/claude_keep.h"
 #include "dialect/dialect.h"
+#include "js/js.h"
+#include "sys/clock.h"
 #include "sys/stamp.h"
 #include "transfer/archive.h"
 
@@ -331,6 +333,43 @@ static void a_file_that_changed_is_kept_as_it_was(void **state)
 	grove__buf_clear(&old);
 	assert_int_equal(grove__buf_addf(&old, "%s/subagents/agent-a1.jsonl", last.older), 0);
 	assert_file(old.ptr, TWO);
+	grove__buf_release(&old);
+}
+
+/* Replaced versions have a directory by the time, and it may be that of another run. */
+static void what_an_earlier_run_kept_is_not_replaced(void **state)
+{
+	enum { SPAN_MS = 5000 };
+	struct world *w = *state;
+	struct grove_buf old = GROVE_BUF_INIT;
+	char iso[GROVE__JS_ISO_MAX], dir[8192], path[8400];
+
+	file_make(SRC(ID ".jsonl"), ONE);
+	file_make(SRC(ID "/custom-title.json"), "{\"customTitle\":\"mine\"}");
+	archive(w, GROVE_ARCHIVE_NEW, 1, 1);
+	assert_int_equal(mkdir(ARC(ID "/.older"), 0700), 0);
+	for (int64_t now = grove__sys_now_ms(), ms = now; ms < now + SPAN_MS; ms++) {
+		size_t n = grove__js_iso(iso, ms), to = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (iso[i] != '-' && iso[i] != ':')
+				iso[to++] = iso[i];
+		snprintf(dir, sizeof(dir), "%s/%.*s", ARC(ID "/.older"), (int)to, iso);
+		assert_int_equal(mkdir(dir, 0700), 0);
+		snprintf(path, sizeof(path), "%s/" ID ".jsonl", dir);
+		file_make(path, TWO);
+		snprintf(path, sizeof(path), "%s/custom-title.json", dir);
+		file_make(path, "{}");
+	}
+	file_make(SRC(ID ".jsonl"), THREE);
+	file_make(SRC(ID "/custom-title.json"), "{\"customTitle\":\"hers\"}");
+	archive(w, GROVE_ARCHIVE_KEPT, 1, 1);
+	assert_int_equal(grove__buf_addf(&old, "%s/custom-title.json", last.older), 0);
+	assert_file(old.ptr, "{\"customTitle\":\"mine\"}");
+	grove__buf_clear(&old);
+	assert_int_equal(grove__buf_addf(&old, "%s/" ID ".jsonl", last.older), 0);
+	assert_file(old.ptr, ONE);
+	assert_file(path, "{}");
 	grove__buf_release(&old);
 }
 
@@ -812,6 +851,7 @@ int main(void)
 		WORLD_TEST(a_long_line_and_many_lines_go_through),
 		WORLD_TEST(everything_that_belongs_to_it_goes_along),
 		WORLD_TEST(a_file_that_changed_is_kept_as_it_was),
+		WORLD_TEST(what_an_earlier_run_kept_is_not_replaced),
 		WORLD_TEST(the_path_of_a_sub_agent_means_its_session),
 		WORLD_TEST(a_file_anywhere_is_named_by_its_directory),
 		WORLD_TEST(two_files_of_one_name_do_not_meet),
@@ -829,5 +869,6 @@ int main(void)
 		cmocka_unit_test(lines_about_a_session_tell_the_dialect),
 	};
 
+	scratch_prefer_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

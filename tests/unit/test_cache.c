@@ -983,5 +983,6 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
+	scratch_prefer_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

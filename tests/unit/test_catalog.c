@@ -1188,5 +1188,6 @@ int main(void)
 		CATALOG_TEST(long_lines_at_the_ends_hide_nothing),
 	};
 
+	scratch_prefer_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -663,7 +663,6 @@ int main(void)
 		WORLD_TEST(the_nth_system_call_fails),
 	};
 
-	if (!access("/dev/shm", W_OK))
-		setenv("TMPDIR", "/dev/shm", 0);
+	scratch_prefer_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

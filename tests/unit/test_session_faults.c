@@ -276,8 +276,6 @@ int main(void)
 		WORLD_TEST(the_nth_system_call_fails_while_it_is_migrated),
 	};
 
-	/* a thousand days with a few syncs each are long on a disk */
-	if (!access("/dev/shm", W_OK))
-		setenv("TMPDIR", "/dev/shm", 0);
+	scratch_prefer_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1217,15 +1217,11 @@ static void the_caller_has_enough_of_a_database(void **state)
 
 static int set_up(void **state)
 {
-	const char *tmp = getenv("TMPDIR");
 	struct stage *st = calloc(1, sizeof(*st));
 
 	assert_non_null(st);
-	/* thousands of worlds with a few syncs each are long on a disk */
-	if (!tmp || !*tmp)
-		tmp = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-	snprintf(st->dir, sizeof(st->dir), "%s/grove-test-XXXXXX", tmp);
-	assert_non_null(mkdtemp(st->dir));
+	scratch_prefer_memory();
+	scratch_make(st->dir, sizeof(st->dir));
 	snprintf(st->first, sizeof(st->first), "%s/first", st->dir);
 	snprintf(st->run, sizeof(st->run), "%s/run", st->dir);
 	snprintf(st->home, sizeof(st->home), "%s/home", st->run);

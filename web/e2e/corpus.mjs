@@ -25,6 +25,7 @@ export class PiSession {
     this.model = o.model ?? 'claude-sonnet-4-5';
     this.read = o.read ?? 18_000;      // what a reply reads from the cache
     this.count = 0;
+    this.ids = new Set();
     if (!o.bare) {
       this.add('model_change', { provider: 'anthropic', modelId: this.model });
       this.add('thinking_level_change', { thinkingLevel: 'high' });
@@ -34,7 +35,9 @@ export class PiSession {
 
   add(type, more, wait = 1000) {
     this.time += wait;
-    const id = hex(`${this.id}${this.count++}`, 8);
+    let id = hex(`${this.id}${this.count++}`, 8);
+    while (this.ids.has(id)) id = hex(`${this.id}${id}`, 8);
+    this.ids.add(id);
     this.lines.push({ type, id, parentId: this.leaf, timestamp: new Date(this.time).toISOString(), ...more });
     this.leaf = id;
     return id;

@@ -30,6 +30,7 @@ export class Skeleton {
   failed = new Map<number, number>();
   gap = new Map<number, number>();    // entries that stand for others which are not loaded: for how many
   index = new Map<string, number>();
+  private replaced = new Map<number, number>();   // entries whose id a later one has: by their number
   leaf = NONE;
 
   static from(wire: TreeWire): Skeleton {
@@ -54,46 +55,72 @@ export class Skeleton {
     this.next = grown(this.next, size);
   }
 
+  // The entry with that id and number, if it is there. Of several with the same id, the last one counts.
+  private known(id: string, seq: number | undefined): number | undefined {
+    const at = this.index.get(id);
+    return at === undefined || seq === undefined || this.seq[at] === seq ? at : this.replaced.get(seq);
+  }
+
+  private remember(id: string, at: number): void {
+    const before = this.index.get(id);
+    if (before !== undefined && this.flags[at]! & SUPERSEDED) { this.replaced.set(this.seq[at]!, at); return; }
+    if (before !== undefined) this.replaced.set(this.seq[before]!, before);
+    this.index.set(id, at);
+  }
+
   // Appends a page of columns. An entry that is there already (the same page came twice, or an event
   // and a page overlap) is left alone. Parents are indices into the page; -2 stands for one before it.
   append(wire: TreeWire): number[] {
     const place = new Int32Array(wire.n).fill(NONE);
-    const added: number[] = [];
+    const added: number[] = [], from: number[] = [];
     let time = 0;
     this.reserve(this.n + wire.n);
     for (let i = 0; i < wire.n; i++) {
       time += wire.time[i] ?? 0;
       const id = wire.id[i]!;
       const gap = wire.kind.charCodeAt(i) === GAP;
-      const known = gap ? undefined : this.index.get(id);
+      const known = gap ? undefined : this.known(id, wire.seq[i]);
       if (known !== undefined) { place[i] = known; continue; }
       const at = this.n++;
       place[i] = at;
       added.push(at);
+      from.push(i);
       this.id.push(id);
-      if (!gap) this.index.set(id, at);
       this.seq[at] = wire.seq[i] ?? at;
       this.kind[at] = wire.kind.charCodeAt(i);
       this.role[at] = wire.role.charCodeAt(i);
       this.flags[at] = wire.flags[i] ?? 0;
       this.bytes[at] = wire.bytes[i] ?? 0;
       this.time[at] = time;
-      this.link(at, this.parentIn(wire, i, place));
+      if (!gap) this.remember(id, at);
     }
+    this.linkAll(wire, added, from, place);
     for (const [i, text] of Object.entries(wire.labels ?? {})) this.labels.set(place[Number(i)]!, text);
     for (const [i, n] of wire.gap ?? []) this.gap.set(place[i]!, n);
     return added;
   }
 
+  // An entry may stand before its parent: such parents are taken when the others are known, unless they make a loop.
+  private linkAll(wire: TreeWire, added: number[], from: number[], place: Int32Array): void {
+    const late: [number, number][] = [];
+    added.forEach((at, k) => {
+      const parent = this.parentIn(wire, from[k]!, place);
+      this.parent[at] = parent < at ? parent : NONE;
+      this.first[at] = this.last[at] = this.next[at] = NONE;
+      if (parent >= at) late.push([at, parent]);
+    });
+    for (const [at, parent] of late) if (!this.isAncestor(at, parent)) this.parent[at] = parent;
+    for (const at of added) this.link(at);
+  }
+
   private parentIn(wire: TreeWire, i: number, place: Int32Array): number {
     const p = wire.parent[i] ?? NONE;
-    if (p >= 0) return p < i ? place[p]! : NONE;
+    if (p >= 0) return place[p] ?? NONE;
     return p === -2 ? this.index.get(wire.parentId?.[i] ?? '') ?? NONE : NONE;
   }
 
-  private link(at: number, parent: number): void {
-    this.parent[at] = parent;
-    this.first[at] = this.last[at] = this.next[at] = NONE;
+  private link(at: number): void {
+    const parent = this.parent[at]!;
     if (parent < 0) { this.roots.push(at); return; }
     if (this.first[parent] === NONE) this.first[parent] = at;
     else this.next[this.last[parent]!] = at;
@@ -163,7 +190,7 @@ export class Skeleton {
   }
 
   isAncestor(a: number, b: number): boolean {
-    for (let i = b; i >= a; i = this.parent[i]!) if (i === a) return true;
+    for (let i = b; i >= 0; i = this.parent[i]!) if (i === a) return true;
     return false;
   }
 

@@ -7,5 +7,6 @@ int grove__store_mysql_open(struct grove_store **out, const char *rest, struct g
 {
 	(void)rest;
 	*out = NULL;
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "this build of grove has no support for mysql: stores");
+	return grove__fail(d, GROVE_ENOTSUP, NULL,
+			   "this build of grove has no support for mysql: stores (it was built without libmariadb)");
 }

@@ -7,5 +7,6 @@ int grove__store_sqlite_open(struct grove_store **out, const char *rest, struct 
 {
 	(void)rest;
 	*out = NULL;
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "this build of grove has no support for sqlite: stores");
+	return grove__fail(d, GROVE_ENOTSUP, NULL,
+			   "this build of grove has no support for sqlite: stores (it was built without SQLite)");
 }

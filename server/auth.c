@@ -340,11 +340,22 @@ int auth_limited(const struct identity *who)
 	return who->token && (who->token->nr_stores || who->token->nr_projects);
 }
 
+/* Does a part of it lead upward? */
+static int has_dots(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p += 2)
+		if ((p == path || p[-1] == '/') && (!p[2] || p[2] == '/'))
+			return 1;
+	return 0;
+}
+
 /* Is `cwd` this directory, or below it? */
 static int is_below(const char *cwd, const char *dir)
 {
 	size_t n = strlen(dir);
 
+	if (has_dots(cwd))
+		return 0;
 	while (n > 1 && dir[n - 1] == '/')
 		n--;
 	return !strncmp(cwd, dir, n) && (!cwd[n] || cwd[n] == '/' || n == 1);

@@ -2,6 +2,7 @@
  * change.c: what is written to a session that exists.
  */
 #include "programs/body.h"
+#include "auth.h"
 #include "handlers.h"
 #include "held.h"
 #include "metrics.h"
@@ -583,6 +584,8 @@ int patch_session(struct request *r)
 		rc = reply_fail(r, GROVE_EINVAL, "the name is empty");
 	if (!rc)
 		rc = begin(r, &c);
+	if (!rc && cwd && !auth_allows(&r->who, c.h->store, cwd))
+		rc = reply_fail(r, GROVE_EACCESS, "this token does not reach that directory");
 	if (!rc)
 		rc = apply(&c, object, name, cwd, owner);
 	if (!rc) {

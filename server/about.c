@@ -49,7 +49,7 @@ struct stores {
 	size_t nr;
 };
 
-static void put_store(struct stores *all, const char *store)
+static void put_store(struct stores *all, const char *store, int can_change)
 {
 	struct doc *d = &all->r->out;
 
@@ -62,13 +62,13 @@ static void put_store(struct stores *all, const char *store)
 	doc_open(d, '{');
 	doc_member(d, "store", store);
 	doc_member(d, "provider", store_provider(store));
-	doc_member_bool(d, "writable", all->r->who.scope >= SCOPE_WRITE);
+	doc_member_bool(d, "writable", can_change && all->r->who.scope >= SCOPE_WRITE);
 	doc_close(d, '}');
 }
 
 static int put_each_store(void *payload, const struct grove_store_about *s)
 {
-	put_store(payload, s->url);
+	put_store(payload, s->url, !is_archive(s));
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int put_stores(struct request *r)
 		rc = grove_list(r->g, NULL, &l);
 		for (size_t i = 0; !rc && i < grove_list_count(l); i++)
 			if (auth_allows(&r->who, grove_list_at(l, i)->store, grove_list_at(l, i)->cwd))
-				put_store(&all, grove_list_at(l, i)->store);
+				put_store(&all, grove_list_at(l, i)->store, !grove_list_at(l, i)->archived);
 	}
 	doc_close(&r->out, ']');
 	grove_list_free(l);

@@ -7,6 +7,7 @@
  * in constant time.
  */
 #include "auth.h"
+#include "held.h"
 #include "peer.h"
 #include "tokens.h"
 
@@ -361,19 +362,6 @@ static int is_below(const char *cwd, const char *dir)
 	return !strncmp(cwd, dir, n) && (!cwd[n] || cwd[n] == '/' || n == 1);
 }
 
-/* A store may be named with or without "file:", and with a slash at its end. */
-static int same_store(const char *a, const char *b)
-{
-	size_t n;
-
-	a += !strncmp(a, "file:", 5) ? 5 : 0;
-	b += !strncmp(b, "file:", 5) ? 5 : 0;
-	n = strlen(b);
-	while (n > 1 && b[n - 1] == '/')
-		n--;
-	return !strncmp(a, b, n) && (!a[n] || !strcmp(a + n, "/"));
-}
-
 int auth_allows(const struct identity *who, const char *store, const char *cwd)
 {
 	const struct token *t = who->token;
@@ -383,7 +371,7 @@ int auth_allows(const struct identity *who, const char *store, const char *cwd)
 		return 1;
 	store_ok = !t->nr_stores;
 	for (size_t i = 0; i < t->nr_stores && !store_ok; i++)
-		store_ok = store && same_store(store, t->stores[i]);
+		store_ok = store && store_is(store, t->stores[i]);
 	project_ok = !t->nr_projects;
 	for (size_t i = 0; i < t->nr_projects && !project_ok; i++)
 		project_ok = cwd && *cwd && is_below(cwd, t->projects[i]);

@@ -70,17 +70,14 @@ int choose_store(struct request *r, const char *wanted, const char *cwd, const c
 
 	*store = NULL;
 	if (wanted) {
-		for (size_t i = 0; i < all->nr && !*store; i++)
-			if (!strcmp(all->item[i], wanted))
-				*store = all->item[i];
-		if (!*store)
+		if (!store_known(r, wanted, store))
 			return reply_fail(r, GROVE_ENOTFOUND, "this server has no store '%.200s'", wanted);
 	} else if (all->nr > 1) {
 		return reply_fail(r, GROVE_EINVAL, "several stores can be written; say which one");
 	} else if (all->nr == 1) {
 		*store = all->item[0];
 	}
-	if (!auth_allows(&r->who, *store ? *store : "", cwd))
+	if (!auth_allows(&r->who, wanted ? wanted : *store ? *store : "", cwd))
 		return reply_fail(r, GROVE_EACCESS, "this token does not reach that store or directory");
 	return 0;
 }
@@ -265,7 +262,6 @@ static int has_trash(void)
 /* Where it is, and what goes with it. The owner that the client named plays no part. */
 static int put_what_goes(struct request *r, struct held *h)
 {
-	struct grove_buf owner = GROVE_BUF_INIT;
 	struct grove_counts n = { .size = sizeof(n) };
 	struct grove_view *v;
 	uint64_t agents = 0;
@@ -280,24 +276,17 @@ static int put_what_goes(struct request *r, struct held *h)
 		return rc;
 	grove_view_counts(v, &n);
 	pthread_mutex_lock(&h->lock);
-	if (h->reader) {
-		grove_session_value_get(h->reader, "agentId", &owner);
+	if (h->reader)
 		grove_session_subagent_each(h->reader, count_one, &agents);
-	}
 	pthread_mutex_unlock(&h->lock);
 	doc_member(&r->out, "id", h->id);
 	doc_member(&r->out, "store", h->store);
 	doc_member(&r->out, "path", h->path);
-	doc_name(&r->out, "agentId");
-	if (owner.len)
-		doc_text(&r->out, grove_buf_slice(&owner));
-	else
-		doc_null(&r->out);
+	put_owner(&r->out, h);
 	doc_member_number(&r->out, "entries", n.entries);
 	doc_member_number(&r->out, "agents", agents);
 	doc_member_number(&r->out, "blobs", count_blobs(v));
 	doc_member_bool(&r->out, "trash", h->path && has_trash());
-	grove_buf_release(&owner);
 	grove_view_unref(v);
 	return 0;
 }

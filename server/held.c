@@ -52,6 +52,53 @@ void store_mark(const char *store, char out[5])
 	snprintf(out, 5, "%04x", (unsigned)((h ^ h >> 16) & 0xffff));
 }
 
+int store_is(const char *store, const char *name)
+{
+	size_t n;
+
+	store += !strncmp(store, "file:", 5) ? 5 : 0;
+	name += !strncmp(name, "file:", 5) ? 5 : 0;
+	n = strlen(name);
+	while (n > 1 && name[n - 1] == '/')
+		n--;
+	return !strncmp(store, name, n) && (!store[n] || !strcmp(store + n, "/"));
+}
+
+int is_archive(const struct grove_store_about *s)
+{
+	return s->agent && !strcmp(s->agent, "grove");
+}
+
+/* A store that is looked for among those of this server. */
+struct store_choice {
+	const struct opt_list *named;   /* on the command line; they are reported in that order */
+	const char *wanted, *found;
+	size_t at;
+	int known;
+};
+
+static int match_store(void *payload, const struct grove_store_about *s)
+{
+	struct store_choice *c = payload;
+	size_t at = c->at++;
+
+	if (!store_is(s->url, c->wanted) || is_archive(s))
+		return 0;
+	c->known = 1;
+	/* what is reported has no password; a directory needs none */
+	c->found = at < c->named->nr ? c->named->item[at] : s->dir ? s->url : NULL;
+	return 1;
+}
+
+int store_known(struct request *r, const char *name, const char **url)
+{
+	struct store_choice c = { .named = &r->server->set->stores, .wanted = name };
+
+	grove_store_each(r->g, match_store, &c);
+	*url = c.found;
+	return c.known;
+}
+
 const char *store_provider(const char *store)
 {
 	if (!strncmp(store, "sqlite:", 7))
@@ -263,6 +310,7 @@ static struct held *make(const struct grove_list_item *i, const char *key)
 	h->path = copy(path_of(i));
 	h->parent = copy(i->parent_session);
 	h->created = i->created;
+	h->archived = i->archived;
 	if (!h->what || !h->key || !h->id || !h->store || !h->cwd || !h->agent || !h->dialect) {
 		held_free(h);
 		return NULL;
@@ -365,6 +413,7 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 {
 	const struct grove_list_item *only = NULL;
 	struct grove_list *l = NULL;
+	const char *url;
 	unsigned nr = 0;
 	int rc = grove_list(r->g, NULL, &l);
 
@@ -384,8 +433,8 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 		*out = take(r->server->helds, only, key);
 		rc = *out ? 0 : GROVE_ENOMEM;
 		/* in a database only the id names it, which several stores have */
-		if (!rc && !(*out)->path && !(*out)->own)
-			rc = pool_open_grove(r->server, only->store, &(*out)->own);
+		if (!rc && !(*out)->path && !(*out)->own && store_known(r, only->store, &url))
+			rc = pool_open_grove(r->server, url, &(*out)->own);
 	}
 	grove_list_free(l);
 	return rc;
@@ -564,6 +613,29 @@ int hold_view(struct request *r, struct held *h, struct grove_view **out)
 	return rc;
 }
 
+void hold_owner(struct held *h, struct grove_buf *out)
+{
+	pthread_mutex_lock(&h->lock);
+	if (h->reader)
+		grove_session_value_get(h->reader, "agentId", out);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* An owner is stored beside the log, so a new one does not make a new rev. */
+static int state_etag(struct request *r, struct held *h, const struct grove_view *v)
+{
+	unsigned long long generation = grove_view_generation(v), rev = grove_view_rev(v);
+	struct grove_buf owner = GROVE_BUF_INIT;
+	int has;
+
+	if (r->route->owner)
+		hold_owner(h, &owner);
+	has = owner.len ? reply_etag(r, "%llu.%llu.%08x", generation, rev, fnv(owner.ptr))
+			: reply_etag(r, "%llu.%llu", generation, rev);
+	grove_buf_release(&owner);
+	return has;
+}
+
 int hold_state(struct request *r, struct held **h, struct grove_view **v)
 {
 	int rc = hold(r, 0, h);
@@ -579,8 +651,7 @@ int hold_state(struct request *r, struct held **h, struct grove_view **v)
 		*h = NULL;
 		return rc;
 	}
-	return reply_etag(r, "%llu.%llu", (unsigned long long)grove_view_generation(*v),
-			  (unsigned long long)grove_view_rev(*v));
+	return state_etag(r, *h, *v);
 }
 
 void hold_state_end(struct request *r, struct held *h, struct grove_view *v)

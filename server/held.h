@@ -21,6 +21,7 @@ struct held {
 	char *key;                   /* its address: the id, with ~ and its store where that is not unique */
 	char *id, *store, *cwd, *agent, *dialect, *path, *parent;
 	int64_t created;
+	int archived;
 	struct grove *own;           /* for its store alone; NULL: that of all */
 
 	pthread_mutex_t lock;        /* protects what follows */
@@ -58,6 +59,9 @@ int hold_view(struct request *r, struct held *h, struct grove_view **out);
 int hold_state(struct request *r, struct held **h, struct grove_view **v);
 void hold_state_end(struct request *r, struct held *h, struct grove_view *v);
 
+/* Appends the `agentId` that the host has given the session, if it has. */
+void hold_owner(struct held *h, struct grove_buf *out);
+
 /*
  * A handle to write with. Many may append at once; for anything else hold
  * h->write_lock. Give it back.
@@ -67,6 +71,15 @@ void hold_writer_end(struct request *r, struct held *h);
 
 /* What a key adds to an id that is not unique: four hexadecimal digits. */
 void store_mark(const char *store, char out[5]);
+/* Does `name` stand for this store? It may lack "file:", and end with a slash. */
+int store_is(const char *store, const char *name);
+/*
+ * Does `name` stand for a store of this server that is written to? *url is how to open
+ * it, with its password; NULL: as all of them together.
+ */
+int store_known(struct request *r, const char *name, const char **url);
+/* The archive, which grove finds by itself, is read and not written. */
+int is_archive(const struct grove_store_about *s);
 const char *store_provider(const char *store);
 
 #endif

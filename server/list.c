@@ -74,7 +74,7 @@ static int in_store(const char *store, const char *wanted)
 {
 	size_t len = strlen(wanted);
 
-	return len && wanted[len - 1] == ':' ? !strncmp(store, wanted, len) : !strcmp(store, wanted);
+	return len && wanted[len - 1] == ':' ? !strncmp(store, wanted, len) : store_is(store, wanted);
 }
 
 static int chosen(const struct request *r, const struct wish *w, const struct grove_list_item *i)
@@ -139,12 +139,12 @@ static void put_key(const struct row *w, char *out, size_t size)
 }
 
 /* Whom the session belongs to, if a host said so. */
-static void put_owner(struct doc *d, const struct wish *w, size_t at)
+static void put_item_owner(struct doc *d, const struct wish *w, size_t at)
 {
 	struct grove_buf owner = GROVE_BUF_INIT;
 
 	doc_name(d, "agentId");
-	if (grove_list_value(w->list, at, "agentId", &owner))
+	if (grove_list_value(w->list, at, "agentId", &owner) || !owner.len)
 		doc_null(d);
 	else
 		doc_text(d, grove_buf_slice(&owner));
@@ -164,10 +164,10 @@ static void put_item(struct request *r, const struct wish *wish, const struct ro
 		d->rc = grove_list_item_json(i, &d->buf);
 	d->buf.len--;  /* it goes on */
 	doc_member(d, "key", key);
-	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
+	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE && !i->archived);
 	if (i->depth)
 		doc_member_number(d, "depth", i->depth);
-	put_owner(d, wish, w->at);
+	put_item_owner(d, wish, w->at);
 	put_live(d, running_of(wish, i), i->agent);
 	if (is_damaged(i)) {
 		doc_name(d, "damaged");
@@ -267,21 +267,30 @@ static void put_facets(struct doc *d, const struct wish *w, const struct rows *r
 
 /* ------------------------------------------------------------------- paging */
 
-/* The place after the item that a cursor names. */
+static int good_cursor(struct request *r, const char *cursor)
+{
+	size_t n = cursor ? strspn(cursor, "0123456789") : 0;
+
+	if (cursor && (!n || n > 18 || cursor[n] != '.'))
+		return reply_fail(r, GROVE_EINVAL, "not a cursor of a list: %.64s", cursor);
+	return 0;
+}
+
+/* The place after the item that a cursor names; where that was, if it is gone. */
 static size_t after_cursor(const struct rows *rows, const char *cursor)
 {
 	char key[300];
 	char *end;
-	size_t at = cursor ? strtoul(cursor, &end, 10) : 0;
+	size_t at;
 
 	if (!cursor)
 		return 0;
-	if (*end == '.')
-		for (size_t i = 0; i < rows->nr; i++) {
-			put_key(&rows->row[i], key, sizeof(key));
-			if (!strcmp(key, end + 1))
-				return i + 1;
-		}
+	at = strtoul(cursor, &end, 10);
+	for (size_t i = 0; i < rows->nr; i++) {
+		put_key(&rows->row[i], key, sizeof(key));
+		if (!strcmp(key, end + 1))
+			return i + 1;
+	}
 	return at < rows->nr ? at : rows->nr;
 }
 
@@ -309,6 +318,7 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 /* What is chosen by more than a name; some of it needs the trees of all sessions. */
 static int read_filters(struct request *r, struct wish *w, struct grove_list_options *o)
 {
+	static const char *const fields[] = { "shape", "cost", NULL };
 	int named = 0, threads = 0;
 	int rc = query_flag(r, "named", &named);
 
@@ -324,6 +334,10 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 		rc = query_flag(r, "running", &w->running);
 	if (!rc)
 		rc = query_flag(r, "labelled", &w->labelled);
+	if (!rc)
+		rc = query_words(r, "fields", fields);
+	if (!rc)
+		rc = good_cursor(r, query_text(r, "cursor"));
 	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged || w->labelled;
 	w->cost = query_lists(r, "fields", "cost");
 	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |

@@ -136,6 +136,8 @@ static int lists_etag(const char *list, const char *etag)
 {
 	size_t n = strlen(etag);
 
+	if (!strcmp(list, "*"))
+		return 1;
 	for (const char *p = list; (p = strstr(p, etag)); p++)
 		if ((p == list || strchr(" ,/", p[-1])) && (!p[n] || strchr(" ,", p[n])))
 			return 1;

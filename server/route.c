@@ -150,7 +150,7 @@ static const struct param update_body[] = {
 static const struct param text_query[] = {
 	{ "pointer", PARAM_TEXT, PARAM_REQUIRED, NULL, "a JSON pointer to a text of the entry" },
 	{ "offset", PARAM_NUMBER, 0, NULL, "the first byte" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many bytes; 64 KiB" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many bytes, and 8 at least; 64 KiB" },
 	SUB,
 	{ NULL },
 };
@@ -298,7 +298,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}", SCOPE_READ, PACE_SHARED, get_session, "About a session.", session_query,
 	  .answer = "id:s key:s provider:s store:s path:s0 dialect:s agent:s agentId:s0 cwd:s name:s0 "
 		    "rootEntryId:s0 leafEntryId:s0 parentSession:s0 createdAt:s0 updatedAt:s0 entryCount:i "
-		    "size:i seq:i rev:i generation:i writable:b damaged?:o" },
+		    "size:i seq:i rev:i generation:i writable:b damaged?:o", .owner = 1 },
 	{ "PATCH", API "/sessions/{id}", SCOPE_WRITE, PACE_SLOW, patch_session,
 	  "Names a session, moves it, or notes something about it.", agent_query, patch_body,
 	  .answer = "id:s key:s path:s0 cwd:s rev:i generation:i" },
@@ -308,11 +308,11 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/snapshot", SCOPE_READ, PACE_SHARED, get_snapshot,
 	  "What a user interface loads on refresh.", snapshot_query,
 	  .answer = "session?:o entries?:a activePath?:a childrenByParentId?:o labelsByEntryId?:o "
-		    "runtimeContext?:o subagents?:o" },
+		    "runtimeContext?:o subagents?:o", .owner = 1 },
 	{ "GET", API "/sessions/{id}/tree", SCOPE_READ, PACE_SHARED, get_tree,
 	  "The shape of a session in columns, without bodies.", tree_query,
 	  .answer = "session:o level:s n:i seq:a id:a parent:a kind:s role:s flags:a bytes:a time:a run?:a "
-		    "text?:a failed?:a labels:o parentId?:o leaf:i0 next:i0" },
+		    "text?:a failed?:a labels:o parentId?:o leaf:i0 next:i0", .owner = 1 },
 	{ "GET", API "/sessions/{id}/entries", SCOPE_READ, PACE_SHARED, get_entries,
 	  "Entries by seq; at most 1 MiB, and `more` says what is left.", entries_query,
 	  .answer = "rev:i generation:i entries:a more:a" },
@@ -362,7 +362,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/check", SCOPE_READ, PACE_SLOW, get_check, "Is it damaged?",
 	  .answer = "files:i entries:i problems:a more?:b" },
 	{ "GET", API "/sessions/{id}/export", SCOPE_READ, PACE_SLOW, get_export, "The conversation as a file.",
-	  export_query, .gives = "text/markdown|text/html|application/json" },
+	  export_query, .gives = "text/markdown|text/html|application/json", .owner = 1 },
 	{ "GET", API "/sessions/{id}/events", SCOPE_READ, PACE_SLOW, get_session_events, "What happens to a session.",
 	  .gives = "text/event-stream" },
 
@@ -537,6 +537,22 @@ int query_choice(struct request *r, const char *name, const char *const *choices
 			return 0;
 		}
 	return reply_fail(r, GROVE_EINVAL, "%s cannot be '%.64s'", name, text);
+}
+
+int query_words(struct request *r, const char *name, const char *const *words)
+{
+	const char *p = query_text(r, name);
+
+	for (size_t n; p && *p; p += n + (p[n] == ',')) {
+		size_t i = 0;
+
+		n = strcspn(p, ",");
+		while (words[i] && (strlen(words[i]) != n || memcmp(words[i], p, n)))
+			i++;
+		if (!words[i] && n)
+			return reply_fail(r, GROVE_EINVAL, "%s cannot have '%.*s'", name, n > 64 ? 64 : (int)n, p);
+	}
+	return 0;
 }
 
 int query_lists(const struct request *r, const char *name, const char *word)

@@ -54,6 +54,7 @@ struct route {
 	const char *answer;
 	int rest;                /* the last name stands for one segment or more */
 	unsigned body_max;       /* bytes; 0: BODY_MAX */
+	int owner;               /* the reply says whose the session is, which is not in the log */
 };
 
 extern const struct route routes[];
@@ -78,6 +79,8 @@ int query_flag(struct request *r, const char *name, int *out);
 const char *query_text(const struct request *r, const char *name);
 /* The place of the value in `choices`, which ends with NULL; *out is left alone if there is none. */
 int query_choice(struct request *r, const char *name, const char *const *choices, int *out);
+/* Fails unless every word of a list with commas is one of `words`, which ends with NULL. */
+int query_words(struct request *r, const char *name, const char *const *words);
 /* Is `word` in a list with commas? */
 int query_lists(const struct request *r, const char *name, const char *word);
 

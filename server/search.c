@@ -142,12 +142,18 @@ static int search_run(struct request *r, const struct grove_search_options *o, s
 	return rc;
 }
 
-static unsigned read_in(const struct request *r)
+static int read_in(struct request *r, unsigned *out)
 {
-	return (query_lists(r, "in", "text") ? GROVE_SEARCH_IN_TEXT : 0) |
-	       (query_lists(r, "in", "calls") ? GROVE_SEARCH_IN_CALLS : 0) |
-	       (query_lists(r, "in", "results") ? GROVE_SEARCH_IN_RESULTS : 0) |
-	       (query_lists(r, "in", "names") ? GROVE_SEARCH_IN_NAMES : 0);
+	static const char *const words[] = { "text", "calls", "results", "names", NULL };
+	static const unsigned flags[] = {
+		GROVE_SEARCH_IN_TEXT, GROVE_SEARCH_IN_CALLS, GROVE_SEARCH_IN_RESULTS, GROVE_SEARCH_IN_NAMES
+	};
+
+	*out = 0;
+	for (int i = 0; words[i]; i++)
+		if (query_lists(r, "in", words[i]))
+			*out |= flags[i];
+	return query_words(r, "in", words);
 }
 
 /* The sessions that the token reaches. */
@@ -166,7 +172,8 @@ static int read_search(struct request *r, struct grove_search_options *o)
 		rc = reply_fail(r, GROVE_EINVAL, "q is missing");
 	if (!rc)
 		rc = read_period(r, o);
-	o->in = read_in(r);
+	if (!rc)
+		rc = read_in(r, &o->in);
 	o->role = query_text(r, "role");
 	o->cwd = query_text(r, "project");
 	o->agent = query_text(r, "agent");
@@ -278,15 +285,16 @@ static void put_inside(struct doc *d, const struct grove_view *v, const struct g
 static int run_inside(struct request *r, const struct held *held, const struct grove_view *v, uint64_t limit)
 {
 	struct grove_search_options o = { .size = sizeof(o), .limit = limit < HITS_MAX ? limit : HITS_MAX,
-					  .compare = INSIDE_MAX, .in = read_in(r),
+					  .compare = INSIDE_MAX,
 					  .what = held->path ? held->path : held->key };
 	struct grove_hits_about about = { .size = sizeof(about) };
 	struct grove_hits *h = NULL;
 	struct doc *d = &r->out;
-	int rc;
+	int rc = read_in(r, &o.in);
 
 	o.cursor = query_text(r, "cursor");
-	rc = search_run(r, &o, &h, &about);
+	if (!rc)
+		rc = search_run(r, &o, &h, &about);
 	if (rc)
 		return rc;
 	doc_open(d, '{');

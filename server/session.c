@@ -51,20 +51,17 @@ static int64_t newest(const struct grove_view *v, int64_t created)
 	return t;
 }
 
-static void put_owner(struct doc *d, struct held *h)
+void put_owner(struct doc *d, struct held *h)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-	int rc;
+	struct grove_buf owner = GROVE_BUF_INIT;
 
-	pthread_mutex_lock(&h->lock);
-	rc = h->reader ? grove_session_value_get(h->reader, "agentId", &b) : GROVE_ENOTFOUND;
-	pthread_mutex_unlock(&h->lock);
+	hold_owner(h, &owner);
 	doc_name(d, "agentId");
-	if (rc)
-		doc_null(d);
+	if (owner.len)
+		doc_text(d, grove_buf_slice(&owner));
 	else
-		doc_text(d, grove_buf_slice(&b));
-	grove_buf_release(&b);
+		doc_null(d);
+	grove_buf_release(&owner);
 }
 
 void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v)
@@ -93,7 +90,7 @@ void put_session_record(struct request *r, struct doc *d, struct held *h, const 
 	doc_member_number(d, "seq", n.lines);
 	doc_member_number(d, "rev", grove_view_rev(v));
 	doc_member_number(d, "generation", grove_view_generation(v));
-	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
+	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE && !h->archived);
 	if (n.malformed || n.torn) {
 		doc_name(d, "damaged");
 		doc_open(d, '{');
@@ -222,9 +219,14 @@ static int send_filtered(struct request *r, const struct grove_view *v, const st
 static int snapshot_options(struct request *r, struct grove_snapshot_options *o)
 {
 	static const char *const which[] = { "all", "path", "none", NULL };
+	const char *words[sizeof(parts) / sizeof(parts[0]) + 1] = { NULL };
 	int entries = 0, blobs = 0, project = 0;
 	int rc = query_choice(r, "entries", which, &entries);
 
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		words[i] = parts[i].part;
+	if (!rc)
+		rc = query_words(r, "parts", words);
 	if (!rc)
 		rc = query_number(r, "after", &o->after);
 	if (!rc)

@@ -468,11 +468,13 @@ static int select_rows(struct shot *t)
 	return 0;
 }
 
-/* Finds the `agentId` that the host has set. */
+/* Finds the `agentId` that the host has set; an empty one is none. */
 static int find_agent(struct shot *t)
 {
 	int rc = grove__log_meta_get(t->v->log, GROVE__META_AGENT, &t->agent_id, t->d);
 
+	if (!t->agent_id.len)
+		grove__buf_release(&t->agent_id);
 	return rc == GROVE_ENOTFOUND ? 0 : rc;
 }
 

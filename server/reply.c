@@ -206,13 +206,30 @@ static void add_headers(struct request *r, struct MHD_Response *response)
 
 /* --------------------------------------------------------------------- gzip */
 
+/* "gzip" is listed, and not with the weight 0, by which a client rules it out. */
+static int accepts_gzip(const char *list)
+{
+	const char *p = strstr(list, "gzip"), *weight;
+
+	if (!p)
+		return 0;
+	weight = p + 4 + strspn(p + 4, " \t");
+	if (*weight != ';')
+		return 1;
+	weight += 1 + strspn(weight + 1, " \t");
+	if (strncasecmp(weight, "q=0", 3))
+		return 1;
+	weight += 3 + strspn(weight + 3, ".0");
+	return *weight >= '1' && *weight <= '9';
+}
+
 /* Loopback is faster than any compression; what is packed already stays. */
 static int wants_gzip(const struct request *r)
 {
 	const char *accept = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Accept-Encoding");
 	const char *type = r->type ? r->type : "application/json";
 
-	return !r->peer->loopback && accept && strstr(accept, "gzip") && !strstr(accept, "gzip;q=0") &&
+	return !r->peer->loopback && accept && accepts_gzip(accept) &&
 	       (!strncmp(type, "text/", 5) || strstr(type, "json") || strstr(type, "javascript"));
 }
 

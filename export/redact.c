@@ -43,6 +43,7 @@ static const char *const names[REDACT_KINDS] = {
 	[REDACT_VAULT_TOKEN] = "vault-token",
 	[REDACT_DOCKER_TOKEN] = "docker-token",
 	[REDACT_FIGMA_TOKEN] = "figma-token",
+	[REDACT_OTHER_KEY] = "key-of-another-service",
 };
 
 /* What can be told by how it begins. */
@@ -62,15 +63,21 @@ static const struct prefix {
 	{ REDACT_GITHUB_TOKEN, "github_pat_", ALNUM | DASH, 40 },
 	{ REDACT_GITLAB_TOKEN, "glpat-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glrt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glptt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "gldt-", ALNUM | DASH, 20 },
 	{ REDACT_AWS_KEY, "AKIA", UPPER, 16 },
 	{ REDACT_AWS_KEY, "ASIA", UPPER, 16 },
 	{ REDACT_GOOGLE_KEY, "AIza", ALNUM | DASH, 35 },
 	{ REDACT_GOOGLE_KEY, "ya29.", ALNUM | DASH, 20 },
 	{ REDACT_GOOGLE_KEY, "GOCSPX-", ALNUM | DASH, 20 },
+	{ REDACT_GOOGLE_KEY, "1//0", ALNUM | DASH, 30 },
 	{ REDACT_SLACK_TOKEN, "xoxb-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxp-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxa-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxs-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxc-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxe-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxe.", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xapp-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "https://hooks.slack.com/services/", ALNUM | SLASH, 20 },
 	{ REDACT_STRIPE_KEY, "sk_live_", ALNUM, 16 },
@@ -85,6 +92,7 @@ static const struct prefix {
 	{ REDACT_DIGITALOCEAN_TOKEN, "dop_v1_", HEX, 40 },
 	{ REDACT_DIGITALOCEAN_TOKEN, "doo_v1_", HEX, 40 },
 	{ REDACT_SHOPIFY_TOKEN, "shpat_", HEX, 32 },
+	{ REDACT_SHOPIFY_TOKEN, "shpss_", HEX, 32 },
 	{ REDACT_GROQ_KEY, "gsk_", ALNUM, 40 },
 	{ REDACT_XAI_KEY, "xai-", ALNUM, 40 },
 	{ REDACT_REPLICATE_TOKEN, "r8_", ALNUM, 30 },
@@ -95,6 +103,25 @@ static const struct prefix {
 	{ REDACT_VAULT_TOKEN, "hvs.", ALNUM | DASH, 24 },
 	{ REDACT_DOCKER_TOKEN, "dckr_pat_", ALNUM | DASH, 20 },
 	{ REDACT_FIGMA_TOKEN, "figd_", ALNUM | DASH, 30 },
+	{ REDACT_OTHER_KEY, "ATATT3", ALNUM | DASH, 40 },          /* Atlassian */
+	{ REDACT_OTHER_KEY, "NRAK-", UPPER, 20 },                  /* New Relic */
+	{ REDACT_OTHER_KEY, "PMAK-", ALNUM | DASH, 40 },           /* Postman */
+	{ REDACT_OTHER_KEY, "SK", HEX, 32 },                       /* Twilio */
+	{ REDACT_OTHER_KEY, "csk-", ALNUM, 40 },                   /* Cerebras */
+	{ REDACT_OTHER_KEY, "dp.pt.", ALNUM, 40 },                 /* Doppler */
+	{ REDACT_OTHER_KEY, "glsa_", ALNUM | DASH, 32 },           /* Grafana */
+	{ REDACT_OTHER_KEY, "key-", HEX, 32 },                     /* Mailgun */
+	{ REDACT_OTHER_KEY, "lsv2_", ALNUM | DASH, 32 },           /* LangSmith */
+	{ REDACT_OTHER_KEY, "ntn_", ALNUM, 40 },                   /* Notion */
+	{ REDACT_OTHER_KEY, "nvapi-", ALNUM | DASH, 40 },          /* NVIDIA */
+	{ REDACT_OTHER_KEY, "ops_eyJ", ALNUM | DASH, 40 },         /* 1Password */
+	{ REDACT_OTHER_KEY, "rubygems_", HEX, 32 },
+	{ REDACT_OTHER_KEY, "sb_secret_", ALNUM | DASH, 20 },      /* Supabase */
+	{ REDACT_OTHER_KEY, "sbp_", HEX, 32 },
+	{ REDACT_OTHER_KEY, "sntrys_", ALNUM | DASH, 40 },         /* Sentry */
+	{ REDACT_OTHER_KEY, "sntryu_", HEX, 40 },
+	{ REDACT_OTHER_KEY, "tskey-", ALNUM | DASH, 20 },          /* Tailscale */
+	{ REDACT_OTHER_KEY, "tvly-", ALNUM | DASH, 24 },           /* Tavily */
 };
 #define NR_PREFIXES (sizeof(prefixes) / sizeof(*prefixes))
 
@@ -184,12 +211,24 @@ static const char *put_name(struct scan *s, enum redact_kind kind, const char *f
 
 /* Each returns where it ends, or NULL if there is none at `p`. */
 
-/* Keys are random: a word of so many letters without a digit is a name. */
 static int has_digit(const char *p, const char *end)
 {
 	while (p < end && !(*p >= '0' && *p <= '9'))
 		p++;
 	return p < end;
+}
+
+static int has_letter(const char *p, const char *end)
+{
+	while (p < end && (!is_alnum(*p) || (*p >= '0' && *p <= '9')))
+		p++;
+	return p < end;
+}
+
+/* sk-learn-and-more is a name, but what begins with more than two letters and a dash is a key. */
+static int is_random(const struct prefix *x, const char *p, const char *end)
+{
+	return strcmp(x->begins, "sk-") || has_digit(p, end);
 }
 
 static const char *prefixed(struct scan *s, const char *p)
@@ -204,7 +243,8 @@ static const char *prefixed(struct scan *s, const char *p)
 			continue;
 		rest = p + strlen(x->begins);
 		end = run_of(s, rest, x->class);
-		if ((size_t)(end - rest) >= x->least && has_digit(rest, end) && (end == s->end || !is_word(*end) || x->class & DASH))
+		if ((size_t)(end - rest) >= x->least && is_random(x, rest, end) &&
+		    (end == s->end || !is_word(*end) || x->class & DASH))
 			return put_name(s, x->kind, p, end);
 	}
 	return NULL;
@@ -226,7 +266,11 @@ static const char *jwt(struct scan *s, const char *p)
 	return put_name(s, REDACT_JWT, p, run_of(s, end + 1, ALNUM | DASH));
 }
 
-/* From its first line to its last; without one, what there is of it. */
+/*
+ * From its first line to its last; without one, what there is of it. In a program its
+ * lines may be strings, so quotes are no end; but a bracket is, which in JSON stands
+ * between this text and another.
+ */
 static const char *private_key(struct scan *s, const char *p)
 {
 	static const char last[] = "-----END ", key[] = "PRIVATE KEY", dashes[] = "-----";
@@ -237,18 +281,28 @@ static const char *private_key(struct scan *s, const char *p)
 	at = memmem(p, (size_t)(s->end - p) < 60 ? (size_t)(s->end - p) : 60, key, sizeof(key) - 1);
 	if (!at)
 		return NULL;
-	end = memmem(at, (size_t)(s->end - at), last, sizeof(last) - 1);
-	if (end) {
+	for (end = at; end < s->end && !strchr("{}[]", *end) && !begins(s, end, last); end++)
+		;
+	if (begins(s, end, last)) {
 		end += sizeof(last) - 1;
-		at = memmem(end, (size_t)(s->end - end), dashes, sizeof(dashes) - 1);
-		return at ? put_name(s, REDACT_PRIVATE_KEY, p, at + sizeof(dashes) - 1) : NULL;
+		at = memmem(end, (size_t)(s->end - end) < 60 ? (size_t)(s->end - end) : 60, dashes, sizeof(dashes) - 1);
+		return put_name(s, REDACT_PRIVATE_KEY, p, at ? at + sizeof(dashes) - 1 : end);
 	}
 	/* cut off: base64 and line ends, which may be escapes */
-	for (end = at + strlen(key); end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=\\\n\r -", *end)); end++)
+	for (end = at + strlen(key); end < s->end && *end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=\\\n\r -", *end)); end++)
 		;
 	while (end > at && end[-1] == '\\')
 		end--;
 	return put_name(s, REDACT_PRIVATE_KEY, p, end);
+}
+
+static const char *base64_end(const struct scan *s, const char *p)
+{
+	const char *end = run_of(s, p, ALNUM | DASH | DOT | SLASH);
+
+	while (end < s->end && (*end == '=' || *end == '+'))
+		end = run_of(s, end + 1, ALNUM | DASH | DOT | SLASH);
+	return end;
 }
 
 static const char *bearer(struct scan *s, const char *p)
@@ -258,10 +312,32 @@ static const char *bearer(struct scan *s, const char *p)
 	if (!at_start(s, p) || (!begins(s, p, "Bearer ") && !begins(s, p, "bearer ")))
 		return NULL;
 	rest = p + 7;
-	end = run_of(s, rest, ALNUM | DASH | DOT | SLASH);
-	while (end < s->end && (*end == '=' || *end == '+'))
-		end = run_of(s, end + 1, ALNUM | DASH | DOT | SLASH);
+	end = base64_end(s, rest);
 	return end - rest >= 20 ? put_name(s, REDACT_BEARER, rest, end) : NULL;
+}
+
+/* Authorization: Basic, and name and password in base64. `p` is at the B. */
+static const char *basic(struct scan *s, const char *p)
+{
+	static const char header[] = "uthorization";
+	const char *from = p - s->begin > 20 ? p - 20 : s->begin, *end;
+
+	if (!begins(s, p, "Basic ") || !memmem(from, (size_t)(p - from), header, sizeof(header) - 1))
+		return NULL;
+	end = base64_end(s, p + 6);
+	return end - p >= 6 + 6 ? put_name(s, REDACT_BEARER, p + 6, end) : NULL;
+}
+
+/* 123456789:AA..., the token of a bot in Telegram. `p` is at the colon. */
+static const char *bot_token(struct scan *s, const char *p)
+{
+	const char *from = p, *end = run_of(s, p + 1, ALNUM | DASH);
+
+	while (from > s->copied && from[-1] >= '0' && from[-1] <= '9' && !follows_escape(s, from))
+		from--;
+	if (p - from < 8 || p - from > 10 || !at_start(s, from) || !begins(s, p + 1, "AA") || end - p != 36)
+		return NULL;
+	return put_name(s, REDACT_OTHER_KEY, from, end);
 }
 
 /* scheme://user:password@host: the password */
@@ -273,7 +349,7 @@ static const char *url_password(struct scan *s, const char *p)
 		return NULL;
 	for (colon = p + 3; colon < s->end && (is_of(ALNUM | DASH | DOT, *colon) || *colon == '%'); colon++)
 		;
-	if (colon == s->end || *colon != ':' || colon == p + 3)
+	if (colon == s->end || *colon != ':')
 		return NULL;
 	for (at = colon + 1; at < s->end && *at > ' ' && !strchr("/@\"'\\<>`", *at); at++)
 		;
@@ -311,27 +387,101 @@ static const char *assignment(struct scan *s, const char *p)
 	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end) : NULL;
 }
 
-/* `p` is at the @. What comes before it is still to be copied, or was replaced itself. */
-static const char *email(struct scan *s, const char *p)
+/* Does the name [begin, end) end with `word`? Capitals, dashes and underscores make no difference. */
+static int ends_with(const char *begin, const char *end, const char *word)
 {
-	const char *local = p, *end = p + 1, *dot = NULL;
+	size_t n = strlen(word);
 
-	while (local > s->copied && (is_of(ALNUM | DASH | DOT, local[-1]) || local[-1] == '+'))
+	while (n && end > begin) {
+		end--;
+		if (*end == '_' || *end == '-')
+			continue;
+		if ((*end | 0x20) != word[n - 1])
+			return 0;
+		n--;
+	}
+	return !n;
+}
+
+/* How long the value of such a name must be to be taken for a secret; 0: it is no such name. */
+static long secret_of(const char *begin, const char *end)
+{
+	static const struct {
+		const char *word;
+		long least;
+	} words[] = {
+		{ "password", 6 }, { "passwd", 6 }, { "apikey", 12 }, { "accesskey", 12 }, { "accountkey", 12 }, { "secretkey", 12 },
+		{ "privatekey", 12 }, { "secret", 12 }, { "authtoken", 12 }, { "token", 16 },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (ends_with(begin, end, words[i].word))
+			return words[i].least;
+	return 0;
+}
+
+static const char *skip(const char *p, const char *end, const char *set)
+{
+	while (p < end && *p && strchr(set, *p))
+		p++;
+	return p;
+}
+
+/* "apiKey": "...", aws_secret_access_key = ..., X-Api-Key: ... `p` is at the colon or equals sign. */
+static const char *named_secret(struct scan *s, const char *p)
+{
+	const char *end = p, *name, *value, *quote;
+	long least;
+
+	while (end > s->copied && end[-1] == ' ')
+		end--;
+	quote = end;
+	while (end > s->copied && strchr("\\\"'", end[-1]))
+		end--;
+	for (name = end; name > s->copied && is_of(ALNUM | DASH, name[-1]) && end - name < 64; name--)
+		;
+	least = name < end ? secret_of(name, end) : 0;
+	if (!least)
+		return NULL;
+	value = skip(p + 1, s->end, " ");
+	/* a member of JSON that is no string has to stay one of JSON */
+	if (quote > end && (value == s->end || !strchr("\\\"'", *value)))
+		return NULL;
+	value = skip(value, s->end, "\\\"'");
+	for (end = value; end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=~!@#%^*", *end)) && *end; end++)
+		;
+	/* a name, a word, a call: nothing that was made by chance */
+	if (end - value < least || !has_digit(value, end) || !has_letter(value, end) || (end < s->end && strchr(".([{<$", *end)))
+		return NULL;
+	return put_name(s, REDACT_ASSIGNMENT, value, end);
+}
+
+static int is_address(char c)
+{
+	return is_of(ALNUM | DASH | DOT, c) || c & 0x80;
+}
+
+/* The at sign is [p, after). What comes before it is still to be copied, or was replaced itself. */
+static const char *email(struct scan *s, const char *p, const char *after)
+{
+	const char *local = p, *end = after, *dot = NULL;
+
+	while (local > s->copied && (is_address(local[-1]) || local[-1] == '+'))
 		local--;
 	/* the letters of an escape are none of its own */
 	if (local > s->begin && local[-1] == '\\')
 		local += *local == 'u' && p - local >= 5 ? 5 : 1;
-	while (local < p && !is_word(*local))
+	while (local < p && !is_word(*local) && !(*local & 0x80))
 		local++;
-	for (; end < s->end && is_of(ALNUM | DASH | DOT, *end); end++)
+	for (; end < s->end && is_address(*end); end++)
 		if (*end == '.')
 			dot = end;
-	while (end > p + 1 && !is_alnum(end[-1]))
+	while (end > after && !is_alnum(end[-1]))
 		end--;
 	while (dot && dot >= end)
 		for (dot--; dot > p && *dot != '.'; dot--)
 			;
-	if (local == p || !dot || dot <= p + 1 || end - dot < 3 || !is_alnum(p[1]))
+	if (local == p || !dot || dot <= after || end - dot < 3 || !(is_alnum(*after) || *after & 0x80))
 		return NULL;
 	for (const char *q = dot + 1; q < end; q++)
 		if (*q >= '0' && *q <= '9')
@@ -350,37 +500,78 @@ static int begins_path(const struct scan *s, const char *p)
 	return !is_word(c) && !strchr(".~-)", c) && (c != '/' || (p - s->begin >= 2 && p[-2] == '/'));
 }
 
+/* The name of somebody: letters of all scripts, as they are or as escapes. */
 static const char *name_end(const struct scan *s, const char *p)
 {
-	return run_of(s, p, ALNUM | DASH | DOT);
+	while (p < s->end && is_address(*p))
+		p++;
+	/* an escape below \u0080 is no letter */
+	if (s->end - p < 6 || p[0] != '\\' || p[1] != 'u' || !follows_escape(s, p + 6) || (!memcmp(p + 2, "00", 2) && p[4] < '8'))
+		return p;
+	return name_end(s, p + 6);
+}
+
+/*
+ * Where `path` ends that stands at `p`, or NULL. A ? in it is any letter. The slashes may be
+ * escaped, all but the first: that one's backslash stands before `p`.
+ */
+static const char *path_at(const struct scan *s, const char *p, const char *path)
+{
+	const char *first = p;
+
+	for (; *path; path++, p++) {
+		while (*path == '/' && p > first && p < s->end && *p == '\\')
+			p++;
+		if (p == s->end || (*path == '?' ? !is_alnum(*p) : *p != *path))
+			return NULL;
+	}
+	return p;
+}
+
+/* The backslash of an escaped slash goes with it. */
+static const char *put_home(struct scan *s, const char *from, const char *to)
+{
+	if (from > s->copied && from[-1] == '\\' && memchr(from, '\\', (size_t)(to - from)))
+		while (from > s->copied && from[-1] == '\\')
+			from--;
+	return put(s, REDACT_HOME, from, to, "~");
 }
 
 static const char *home(struct scan *s, const char *p)
 {
-	static const char *const above[] = { "/home/", "/Users/" };
-	const char *own = s->r->home;
+	static const char *const above[] = { "/home/", "/Users/", "/var/home/", "/usr/home/", "/export/home/", "/mnt/?/Users/", "/?/Users/" };
+	const char *end;
 
 	if (!begins_path(s, p))
 		return NULL;
-	if (own && begins(s, p, own)) {
-		const char *end = p + strlen(own);
+	end = s->r->home ? path_at(s, p, s->r->home) : NULL;
+	if (end && (end == s->end || (!is_word(*end) && *end != '-' && *end != '.')))
+		return put_home(s, p, end);
+	for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++) {
+		const char *name = path_at(s, p, above[i]);
 
-		if (end == s->end || (!is_word(*end) && *end != '-' && *end != '.'))
-			return put(s, REDACT_HOME, p, end, "~");
-	}
-	for (size_t i = 0; i < 2; i++) {
-		const char *name = p + strlen(above[i]);
-
-		if (begins(s, p, above[i]) && name_end(s, name) > name)
-			return put(s, REDACT_HOME, p, name_end(s, name), "~");
+		if (name && name_end(s, name) > name)
+			return put_home(s, p, name_end(s, name));
 	}
 	return NULL;
+}
+
+/* A name that may have spaces, if what comes after it are `nr` backslashes, as before it. */
+static const char *spaced_name_end(const struct scan *s, const char *name, size_t nr)
+{
+	const char *end = name, *p;
+
+	while (end < s->end && (is_address(*end) || *end == ' ') && end - name < 64)
+		end++;
+	for (p = end; p < s->end && *p == '\\'; p++)
+		;
+	return nr && (size_t)(p - end) == nr ? end : name_end(s, name);
 }
 
 /* C:\Users\NAME, with one backslash, several of them in JSON, or slashes. `p` is at the colon. */
 static const char *windows_home(struct scan *s, const char *p)
 {
-	const char *q = p + 1, *name;
+	const char *q = p + 1, *name, *end;
 
 	if (p == s->copied || !is_alnum(p[-1]) || !at_start(s, p - 1))
 		return NULL;
@@ -390,22 +581,31 @@ static const char *windows_home(struct scan *s, const char *p)
 		return NULL;
 	for (name = q + 5; name < s->end && (*name == '\\' || *name == '/'); name++)
 		;
-	return name > q + 5 && name_end(s, name) > name ? put(s, REDACT_HOME, p - 1, name_end(s, name), "~") : NULL;
+	end = spaced_name_end(s, name, name[-1] == '\\' ? (size_t)(name - q - 5) : 0);
+	return name > q + 5 && end > name ? put(s, REDACT_HOME, p - 1, end, "~") : NULL;
 }
 
-/* -home-NAME-src: how Claude Code and pi name the directory of a project */
+/*
+ * -home-NAME-src: how Claude Code and pi name the directory of a project. The name of
+ * another user ends with the next dash, and a directory must be where these are.
+ */
 static const char *dashed_home(struct scan *s, const char *p)
 {
 	static const char *const above[] = { "-home-", "-Users-" };
-	const char *user = s->r->user;
+	const char *user = s->r->user, *before = p > s->begin && p[-1] == '-' ? p - 1 : p;
 
-	for (size_t i = 0; user && i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		const char *name = p + strlen(above[i]), *end;
 
-		if (!begins(s, p, above[i]) || !begins(s, name, user) || (p > s->begin && is_word(p[-1])))
+		if (!begins(s, p, above[i]) || (p > s->begin && is_word(p[-1])))
 			continue;
-		end = name + strlen(user);
-		if (end == s->end || !is_word(*end))
+		if (user && begins(s, name, user)) {
+			end = name + strlen(user);
+			if (end == s->end || !is_word(*end))
+				return put(s, REDACT_HOME, p, end, "-~");
+		}
+		end = run_of(s, name, ALNUM);
+		if (end > name && before > s->begin && before[-1] == '/')
 			return put(s, REDACT_HOME, p, end, "-~");
 	}
 	return NULL;
@@ -418,12 +618,17 @@ static const char *match(struct scan *s, const char *p)
 
 	switch (*p) {
 	case '@':
-		return email(s, p);
+		return email(s, p, p + 1);
+	case '%':
+		return begins(s, p, "%40") ? email(s, p, p + 3) : NULL;
 	case '=':
-		return assignment(s, p);
+		end = assignment(s, p);
+		return end ? end : named_secret(s, p);
 	case ':':
 		end = url_password(s, p);
-		return end ? end : windows_home(s, p);
+		end = end ? end : windows_home(s, p);
+		end = end ? end : bot_token(s, p);
+		return end ? end : named_secret(s, p);
 	case '/':
 		return home(s, p);
 	case '-':
@@ -431,7 +636,8 @@ static const char *match(struct scan *s, const char *p)
 		return end ? end : dashed_home(s, p);
 	case 'B':
 	case 'b':
-		return bearer(s, p);
+		end = bearer(s, p);
+		return end ? end : basic(s, p);
 	case 'e':
 		return jwt(s, p);
 	default:
@@ -442,7 +648,7 @@ static const char *match(struct scan *s, const char *p)
 /* Most bytes begin nothing. */
 static void mark_beginnings(char *begin)
 {
-	for (const char *p = "@=:/-Bbe"; *p; p++)
+	for (const char *p = "@%=:/-Bbe"; *p; p++)
 		begin[(unsigned char)*p] = 1;
 	for (size_t i = 0; i < NR_PREFIXES; i++)
 		begin[(unsigned char)*prefixes[i].begins] = 1;

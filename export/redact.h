@@ -42,6 +42,7 @@ enum redact_kind {
 	REDACT_VAULT_TOKEN,
 	REDACT_DOCKER_TOKEN,
 	REDACT_FIGMA_TOKEN,
+	REDACT_OTHER_KEY,
 	REDACT_KINDS
 };
 
@@ -56,7 +57,7 @@ void redactor_init(struct redactor *r, const char *home);
 /* Appends `in` to `out` with all that in mind. Returns 0 or GROVE_ENOMEM. */
 int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out);
 /*
- * Appends what was replaced and how often: "3 GitHub tokens, 12 home directories"; or that
+ * Appends what was replaced and how often: "home-directory: 12, github-token: 3"; or that
  * nothing was. Returns 0 or GROVE_ENOMEM.
  */
 int redactor_tell(const struct redactor *r, struct grove_buf *out);

@@ -55,6 +55,22 @@ static void every_shape_is_replaced(void **state)
 		{ "-----BEGIN RSA PRIVATE" " KEY-----\nMIIE\nabc\n-----END RSA PRIVATE" " KEY-----", "private-key" },
 		{ "-----BEGIN PRIVATE" " KEY-----\\nMIIE\\n-----END PRIVATE" " KEY-----", "private-key" },
 		{ "ann.lee+test@mail.example.org", "e-mail-address" },
+		{ "gl" "ptt-" A20, "gitlab-token" }, { "gl" "dt-" A20, "gitlab-token" }, { "1/" "/0" A40, "google-key" },
+		{ "xo" "xc-1-" A20, "slack-token" }, { "xo" "xe-1-" A20, "slack-token" }, { "xo" "xe.xo" "xp-1-" A20, "slack-token" },
+		{ "sh" "pss_" X40, "shopify-token" },
+		{ "AT" "ATT3" A40, "key-of-another-service" }, { "NR" "AK-" U16 U16, "key-of-another-service" },
+		{ "PM" "AK-" A40 "-" A40, "key-of-another-service" }, { "S" "K" "0123456789abcdef0123456789abcdef", "key-of-another-service" },
+		{ "cs" "k-" A40, "key-of-another-service" }, { "dp" ".pt." A40, "key-of-another-service" },
+		{ "gl" "sa_" A40, "key-of-another-service" }, { "ke" "y-0123456789abcdef0123456789abcdef", "key-of-another-service" },
+		{ "ls" "v2_pt_" A40, "key-of-another-service" }, { "nt" "n_" A40, "key-of-another-service" },
+		{ "nv" "api-" A40, "key-of-another-service" }, { "op" "s_ey" "J" A40, "key-of-another-service" },
+		{ "ruby" "gems_" X40, "key-of-another-service" }, { "sb" "_secret_" A40, "key-of-another-service" },
+		{ "sb" "p_" X40, "key-of-another-service" }, { "snt" "rys_" A40, "key-of-another-service" },
+		{ "snt" "ryu_" X40, "key-of-another-service" }, { "ts" "key-auth-" A40, "key-of-another-service" },
+		{ "tv" "ly-dev-" A40, "key-of-another-service" }, { "123456789:" "AA" A20 "abcdefghijklm", "key-of-another-service" },
+		/* letters alone are as likely as any others */
+		{ "AK" "IA" "ABCDEFGHIJKLMNOP", "aws-key" }, { "gl" "pat-" "abcdefghijKLMNOPQRST", "gitlab-token" },
+		{ "j\xc3\xb6rg@m\xc3\xbcller.example", "e-mail-address" }, { "ann%40example.org", "e-mail-address" },
 	};
 	char in[600], out[200];
 
@@ -89,6 +105,19 @@ static void a_part_is_replaced(void **state)
 	check("export DB_PASSWORD='correct horse'", "export DB_PASSWORD='correct horse'");
 	check("export DB_PASSWORD=correcthorse", "export DB_PASSWORD=[redacted:secret-in-variable]");
 	check("{\"t\":\"MY_API_KEY=\\\"abcdefgh1\\\"\\n\"}", "{\"t\":\"MY_API_KEY=\\\"[redacted:secret-in-variable]\\\"\\n\"}");
+	/* lines of a key that are strings of a program, and a key that ends in another text */
+	check("{\"t\":\"k = \\\"-----BEGIN PRIVATE" " KEY-----\\\\n\\\" +\\n\\\"MIIE\\\\n\\\" +\\n\\\"-----END PRIVATE" " KEY-----\\\";\"}",
+	      "{\"t\":\"k = \\\"[redacted:private-key]\\\";\"}");
+	check("[{\"t\":\"-----BEGIN PRIVATE" " KEY-----\\nMIIE\"},{\"t\":\"-----END PRIVATE" " KEY-----\"}]",
+	      "[{\"t\":\"[redacted:private-key]\"},{\"t\":\"-----END PRIVATE" " KEY-----\"}]");
+	check("Authorization: Basic YW5uOnMzY3JldA==", "Authorization: Basic [redacted:bearer-token]");
+	check("redis://:s3cret!@db.example/0", "redis://:[redacted:password-in-url]@db.example/0");
+	check("aws_secret_access_key = " A40 "\n", "aws_secret_access_key = [redacted:secret-in-variable]\n");
+	check("{\"apiKey\": \"" A20 "\"}", "{\"apiKey\": \"[redacted:secret-in-variable]\"}");
+	check("\"{\\\"client_secret\\\":\\\"" A20 "\\\"}\"", "\"{\\\"client_secret\\\":\\\"[redacted:secret-in-variable]\\\"}\"");
+	check("X-Api-Key: " A20, "X-Api-Key: [redacted:secret-in-variable]");
+	check("password: hunter2", "password: [redacted:secret-in-variable]");
+	check("AccountKey=" A40 "==;Endpoint", "AccountKey=[redacted:secret-in-variable];Endpoint");
 	check("AWS_SECRET_ACCESS_KEY=" A40 "\nX=1", "AWS_SECRET_ACCESS_KEY=[redacted:secret-in-variable]\nX=1");
 }
 
@@ -105,9 +134,17 @@ static void homes_become_a_tilde(void **state)
 	check("\"C:\\\\Users\\\\bob\\\\x\"", "\"~\\\\x\"");
 	check("a\\n/home/bob/x", "a\\n~/x");
 	check("projects/-home-ann-app/x.jsonl", "projects/-~-app/x.jsonl");
-	check("projects/-home-anna-app/x.jsonl", "projects/-home-anna-app/x.jsonl");
+	check("projects/-home-anna-app/x.jsonl", "projects/-~-app/x.jsonl");
+	check("of -home-anna-app", "of -home-anna-app");
 	check("src/home/index.ts and ./home/x and lib/Users/x", "src/home/index.ts and ./home/x and lib/Users/x");
 	check("/home/ and /home", "/home/ and /home");
+	check("projects/-home-bob-app/x and sessions/--Users-bob-app--/y", "projects/-~-app/x and sessions/--~-app--/y");
+	check("--home-dir and stay-at-home-bob", "--home-dir and stay-at-home-bob");
+	check("/var/home/bob/x /export/home/bob /mnt/c/Users/bob/x /c/Users/bob/x", "~/x ~ ~/x ~/x");
+	check("/home/j\xc3\xb6rg/x and \"/home/j\\u00f6rg/x\"", "~/x and \"~/x\"");
+	check("\"\\/home\\/bob\\/x\" and \"\\/srv\\/people\\/ann\\/x\"", "\"~\\/x\" and \"~\\/x\"");
+	check("\"C:\\\\Users\\\\Bob Lee\\\\x\" C:\\Users\\Bob Lee\\x", "\"~\\\\x\" ~\\x");
+	check("\"C:\\\\Users\\\\bob and\\nmore\"", "\"~ and\\nmore\"");
 }
 
 static void other_text_stays(void **state)
@@ -117,6 +154,8 @@ static void other_text_stays(void **state)
 		"npm_config_registry_is_a_variable_of_some_length", "react@18.2.0", "name@1.2.3-beta.4", "@scope/package", "a @ b.c",
 		"git@github", "foo@bar", "x@y.1", "==", "a == b", "KEY=short", "TOKEN=$OTHER_VARIABLE", "token = parse(next)", "eyJ", "eyJhbGci.x.y",
 		"-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----", "https://example.org/a:b@c", "http://[::1]:80/", "Bearer of news",
+		"apiKey: process.env.KEY_2_OF_THEM", "\"maxTokens\": 4096, \"token\": 12345678901234567890", "password: required", "token: getToken2FromHeader(x)",
+		"the secret = of success", "Basic 12345678901234", "12:34:AA", "100%40", "\"apiKeySource\":\"none\"",
 		"\\u00e9\\n\\t\\\\ \"quoted\"", "d41d8cd98f00b204e9800998ecf8427e", "0199a0c0-0000-7000-8000-000000000001",
 	};
 

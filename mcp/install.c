@@ -7,37 +7,57 @@
 
 #include "cli/cli.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum form {
 	FORM_SERVERS,   /* {"mcpServers": {...}}, which most have */
 	FORM_VSCODE,
+	FORM_OPENCLAW,
 	FORM_TOML
 };
 
 static const struct agent {
 	const char *name, *says;
-	const char *command;     /* that adds a server: "{}" is where ours goes; NULL: none */
+	const char *command;     /* that adds a server, ours comes after it; NULL: none */
 	const char *file;        /* that it is added to by hand */
 	enum form form;
 } agents[] = {
-	{ "claude", "Claude Code", "claude mcp add --scope user grove -- ", "~/.claude.json", FORM_SERVERS },
-	{ "pi", "pi", "pi mcp add grove -- ", "~/.pi/agent/mcp.json, or .pi/mcp.json in a project", FORM_SERVERS },
+	{ "claude", "Claude Code", "claude mcp add --scope user grove --", "~/.claude.json", FORM_SERVERS },
+	{ "pi", "pi", "pi mcp add grove --", "~/.pi/agent/mcp.json, or .pi/mcp.json in a project", FORM_SERVERS },
 	{ "omp", "oh-my-pi", NULL, "~/.omp/agent/mcp.json, or .omp/mcp.json in a project", FORM_SERVERS },
-	{ "codex", "Codex", "codex mcp add grove -- ", "~/.codex/config.toml", FORM_TOML },
+	{ "xcsh", "xcsh", NULL, ".xcsh/mcp.json in a project", FORM_SERVERS },
+	{ "openclaw", "OpenClaw", "openclaw mcp set grove", "~/.openclaw/openclaw.json", FORM_OPENCLAW },
+	{ "codex", "Codex", "codex mcp add grove --", "~/.codex/config.toml", FORM_TOML },
 	{ "cursor", "Cursor", NULL, "~/.cursor/mcp.json", FORM_SERVERS },
-	{ "gemini", "Gemini CLI", "gemini mcp add --scope user grove ", "~/.gemini/settings.json", FORM_SERVERS },
+	{ "gemini", "Gemini CLI", "gemini mcp add --scope user grove", "~/.gemini/settings.json", FORM_SERVERS },
 	{ "vscode", "Visual Studio Code", NULL, ".vscode/mcp.json in a project", FORM_VSCODE },
 };
 
 #define NR_AGENTS (sizeof(agents) / sizeof(*agents))
+
+/* A store as it is named from anywhere: agents run in the directory of a project. */
+static void put_store(const char *store, void (*put)(struct out *o, const char *word), struct out *o)
+{
+	size_t scheme = !strncmp(store, "sqlite:", 7) ? 7 : !strncmp(store, "file:", 5) ? 5 : 0;
+	char *cwd = store[scheme] == '/' || (!scheme && strchr(store, ':')) ? NULL : getcwd(NULL, 0);
+	char *whole = NULL;
+
+	if (cwd && asprintf(&whole, "%.*s%s/%s", (int)scheme, store, strcmp(cwd, "/") ? cwd : "", store + scheme) < 0)
+		whole = NULL;
+	put(o, whole ? whole : store);
+	free(whole);
+	free(cwd);
+}
 
 /* The words of the command after `grove`: the options that this one has, too. */
 static void each_word(const struct cli *c, void (*put)(struct out *o, const char *word), struct out *o)
 {
 	for (size_t i = 0; i < c->stores.nr; i++) {
 		put(o, "--store");
-		put(o, c->stores.item[i]);
+		put_store(c->stores.item[i], put, o);
 	}
 	if (c->dialect) {
 		put(o, "--dialect");
@@ -76,6 +96,25 @@ static void print_server(struct cli *c, struct out *o, const char *indent)
 	out_printf(o, "]\n%s}\n", indent);
 }
 
+/* What comes after the agent's own words: a command line, or JSON as one word of it. */
+static void print_command(struct cli *c, const struct agent *a)
+{
+	struct out word;
+
+	if (a->form != FORM_OPENCLAW) {
+		out_puts(&c->out, " grove");
+		each_word(c, put_quoted, &c->out);
+		return;
+	}
+	out_init(&word, -1);
+	out_puts(&word, "{\"command\":\"grove\",\"args\":[");
+	each_word(c, put_item_json, &word);
+	out_bytes(&word, "]}", 3);
+	if (!word.failed)
+		put_quoted(&c->out, word.ptr);
+	out_release(&word);
+}
+
 static void print_file(struct cli *c, const struct agent *a)
 {
 	struct out *o = &c->out;
@@ -86,6 +125,11 @@ static void print_file(struct cli *c, const struct agent *a)
 		out_puts(o, "[mcp_servers.grove]\ncommand = \"grove\"\nargs = [");
 		each_word(c, put_item_json, o);
 		out_puts(o, "]\n");
+		return;
+	case FORM_OPENCLAW:
+		out_puts(o, "{\n  \"mcp\": {\n    \"servers\": {\n");
+		print_server(c, o, "      ");
+		out_puts(o, "    }\n  }\n}\n");
 		return;
 	case FORM_SERVERS:
 	case FORM_VSCODE:
@@ -100,8 +144,8 @@ static void print_agent(struct cli *c, const struct agent *a)
 	struct out *o = &c->out;
 
 	if (a->command) {
-		out_printf(o, "# %s: run this once\n%sgrove", a->says, a->command);
-		each_word(c, put_quoted, o);
+		out_printf(o, "# %s: run this once\n%s", a->says, a->command);
+		print_command(c, a);
 		out_printf(o, "\n\n# or add this to %s\n", a->file);
 	} else {
 		out_printf(o, "# %s: add this to %s\n", a->says, a->file);

@@ -27,6 +27,7 @@ int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struc
 {
 	*r = (struct grove__list_reader){ .g = g, .catalog = c };
 	grove__arena_init(&r->tmp);
+	grove__arena_init(&r->line);
 	return grove__scan_init(&r->scan);
 }
 
@@ -34,6 +35,7 @@ void grove__list_reader_release(struct grove__list_reader *r)
 {
 	grove__scan_release(&r->scan);
 	grove__arena_release(&r->tmp);
+	grove__arena_release(&r->line);
 	grove__buf_release(&r->named);
 }
 
@@ -47,16 +49,33 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
 
 /* -------------------------------------------------------------------- lines */
 
+/* A tally has no header and keeps what it needs itself: a million lines need the room of one. */
+static int tally_line(struct grove__list_reader *r, const struct grove__json_line *l, const char *line, struct grove__list_one *x)
+{
+	struct grove__entry e;
+	int rc = 0;
+
+	if (r->dialect->list.tally->index(l, line, &r->line, &e) != LINE_SKIP) {
+		x->has_header = true;
+		rc = r->dialect->list.line(l, line, &r->line, &e, &x->sum);
+	}
+	if (!rc && r->line.failed)
+		rc = GROVE_ENOMEM;
+	grove__arena_clear(&r->line);
+	return rc;
+}
+
 static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
 	struct grove__list_one *x = payload;
 	struct grove__list_reader *r = x->reader;
 	struct grove__entry e;
-	enum grove__line_class class = r->dialect->list.tally
-					       ? r->dialect->list.tally->index(l, line, &r->tmp, &e)
-					       : r->dialect->read.index(l, line, &r->tmp, &e);
+	enum grove__line_class class;
 
 	(void)nr;
+	if (r->dialect->list.tally)
+		return tally_line(r, l, line, x);
+	class = r->dialect->read.index(l, line, &r->tmp, &e);
 	if (class == LINE_SKIP)
 		return 0;
 	x->has_header |= !grove__dialect_has_header(r->dialect);

@@ -27,6 +27,7 @@ struct grove__list_reader {
 	struct grove__scan scan;
 	const struct grove__dialect *dialect;
 	struct grove__arena tmp;             /* good for this session */
+	struct grove__arena line;            /* good for one line, of a dialect with a tally */
 	bool any;                            /* named by the caller: lists may leave it out */
 	bool ends;                           /* the two ends suffice: do not count messages */
 	const char *cwd;                     /* the directory whose sessions are listed; NULL: all */

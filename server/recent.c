@@ -4,7 +4,9 @@
 #include "recent.h"
 #include "auth.h"
 #include "reply.h"
+#include "tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,8 @@
 struct kept {
 	unsigned refs;           /* under the lock; the table has one */
 	char *target;
+	char who[TOKEN_NAME_MAX];   /* what is shown depends on who asks: what is writable, which ids are unique */
+	enum scope scope;
 	struct shown *of;
 	int64_t made;            /* ms */
 	char etag[64];
@@ -141,12 +145,17 @@ void recent_forget(struct recent *all, const char *path)
 	pthread_mutex_unlock(&all->lock);
 }
 
-static struct kept **slot_of(struct recent *all, const char *target)
+static uint32_t fnv(uint32_t h, const char *text)
 {
-	uint32_t h = 2166136261u;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 16777619u;
+	return h;
+}
 
-	for (; *target; target++)
-		h = (h ^ (unsigned char)*target) * 16777619u;
+static struct kept **slot_of(struct recent *all, const char *target, const char *who)
+{
+	uint32_t h = fnv(fnv(2166136261u, target), who);
+
 	return &all->slot[(h ^ h >> 16) & (SLOTS - 1)];
 }
 
@@ -168,12 +177,13 @@ void recent_keep(struct recent *all, struct request *r, struct MHD_Response *res
 		return;
 	}
 	*k = (struct kept){ .refs = 1, .target = r->raw, .of = r->shown, .made = r->started / 1000,
-			    .bytes = r->out.buf.len, .response = response };
+			    .scope = r->who.scope, .bytes = r->out.buf.len, .response = response };
+	snprintf(k->who, sizeof(k->who), "%s", r->who.name);
 	memcpy(k->etag, r->etag, sizeof(k->etag));
 	r->raw = NULL;
 	r->shown = NULL;
 	pthread_mutex_lock(&all->lock);
-	slot = slot_of(all, k->target);
+	slot = slot_of(all, k->target, k->who);
 	drop(all, slot);
 	/* what was changed while it was written may not be in it */
 	if (k->of->era == atomic_load(&all->era) && all->bytes + k->bytes <= BYTES_MAX) {
@@ -190,8 +200,8 @@ static struct kept *find(struct recent *all, const struct request *r)
 	struct kept *k;
 
 	pthread_mutex_lock(&all->lock);
-	k = *slot_of(all, r->raw);
-	if (k && !strcmp(k->target, r->raw) && now_ms() - k->made < FRESH_MS)
+	k = *slot_of(all, r->raw, r->who.name);
+	if (k && !strcmp(k->target, r->raw) && !strcmp(k->who, r->who.name) && k->scope == r->who.scope && now_ms() - k->made < FRESH_MS)
 		k->refs++;
 	else
 		k = NULL;

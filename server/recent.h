@@ -1,8 +1,8 @@
 /*
  * recent.h: replies that were given a moment ago, for those who ask the same.
  *
- * A reply about a session that lies in a file is kept for a second. Whoever asks the
- * same meanwhile gets it on the connection's own thread, after a look at the file:
+ * A reply about a session that lies in a file is kept for a second. Who asks the same
+ * again meanwhile, with the same token or none, gets it on the connection's own thread, after a look at the file:
  * one stat(2). A thousand readers of a session cost one, and none waits for the pool.
  */
 #ifndef SERVER_RECENT_H

@@ -240,9 +240,19 @@ static int set_up(struct asking *a, const char *url, struct curl_slist *headers)
 	return 0;
 }
 
-/* The error that an answer tells: its code by name, and its sentence. */
-static int told_error(struct http_call *c)
+/*
+ * Is this the word of something else than grove: a proxy without its server, another
+ * program? Then a 404 says nothing about a session.
+ */
+static int is_foreign(const struct http_call *c)
 {
+	return c->status == 404 || c->status == 405 || c->status == 501 || (c->status >= 300 && c->status < 400);
+}
+
+/* The error that an answer tells: its code by name, and its sentence. */
+static int told_error(struct asking *a)
+{
+	struct http_call *c = a->c;
 	struct grove_slice error, code, message, text;
 	char name[32] = "", words[sizeof(c->why)] = "";
 	size_t at;
@@ -258,8 +268,13 @@ static int told_error(struct http_call *c)
 	for (int i = 1; i < 64 && *name && !rc; i++)
 		if (!strcmp(grove_error_name(-i), name))
 			rc = -i;
+	if (!*name && is_foreign(c)) {
+		c->foreign = 1;
+		snprintf(c->why, sizeof(c->why), "%.200s does not answer as a grove server (%ld)", a->h->base, c->status);
+		return GROVE_EIO;
+	}
 	if (!rc)
-		rc = c->status == 404 ? GROVE_ENOTFOUND : c->status == 401 || c->status == 403 ? GROVE_EACCESS : GROVE_EIO;
+		rc = c->status == 401 || c->status == 403 ? GROVE_EACCESS : GROVE_EIO;
 	snprintf(c->why, sizeof(c->why), "the server answers %ld%s%s", c->status, *words ? ": " : "", words);
 	return rc;
 }
@@ -283,7 +298,7 @@ static int judge(struct asking *a, CURLcode done, const char *detail)
 		return GROVE_EIO;
 	}
 	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &c->status);
-	return c->status >= 200 && c->status < 300 ? 0 : told_error(c);
+	return c->status >= 200 && c->status < 300 ? 0 : told_error(a);
 }
 
 int http_ask(struct http *h, struct http_call *c)
@@ -296,6 +311,7 @@ int http_ask(struct http *h, struct http_call *c)
 
 	c->status = 0;
 	c->has_state = 0;
+	c->foreign = 0;
 	c->answer.len = 0;
 	c->why[0] = '\0';
 	if (headers && !grove_buf_add(&url, grove_str(h->base)) && !grove_buf_add(&url, grove_str("/api/v1")) &&

@@ -37,6 +37,7 @@ struct http_call {
 	/* the answer */
 	long status;                 /* 0: the server was not reached, or broke off */
 	int has_state;
+	int foreign;                 /* the answer is not from grove */
 	uint64_t seq, generation;    /* of the headers */
 	struct grove_buf answer;
 	char why[400];               /* after a failure */

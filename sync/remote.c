@@ -14,7 +14,8 @@
 static int failed(struct remote *r, struct http_call *c, int rc)
 {
 	if (rc) {
-		r->outage = (rc == GROVE_EIO && (!c->status || c->status == 502 || c->status == 503 || c->status == 504));
+		r->outage = rc == GROVE_EIO && (!c->status || c->foreign || c->status == 502 || c->status == 503 ||
+						c->status == 504);
 		snprintf(r->why, sizeof(r->why), "%s", *c->why ? c->why : grove_strerror(rc));
 	}
 	http_call_release(c);

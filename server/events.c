@@ -848,12 +848,20 @@ static const char *last_id(const struct request *r)
 	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Last-Event-ID");
 }
 
-/* A rev in decimal, up to `end`; GROVE_REV_NOW if it is none. */
-static uint64_t read_rev(const char *text, char end)
+static int is_rev(const char *text, char end)
 {
 	size_t n = strspn(text, "0123456789");
 
-	return n && n < 20 && (text[n] == end || !text[n]) ? strtoull(text, NULL, 10) : GROVE_REV_NOW;
+	return n && n < 20 && (text[n] == end || !text[n]);
+}
+
+/*
+ * Where to resume, in decimal up to `end`. Who has a cursor that cannot be read has seen
+ * something, and we do not know what: from the beginning, which mostly means a reset.
+ */
+static uint64_t read_cursor(const char *text, char end)
+{
+	return is_rev(text, end) ? strtoull(text, NULL, 10) : 0;
 }
 
 int get_session_events(struct request *r)
@@ -866,7 +874,7 @@ int get_session_events(struct request *r)
 		return reply_fail(r, GROVE_ENOMEM, "out of memory");
 	c->nr = c->single = 1;
 	c->sub[0].client = c;
-	c->sub[0].rev = last ? read_rev(last, '\0') : GROVE_REV_NOW;
+	c->sub[0].rev = last && *last ? read_cursor(last, '\0') : GROVE_REV_NOW;
 	rc = resolve(r, &c->sub[0], 1);
 	if (rc) {
 		free_client(c);
@@ -882,8 +890,8 @@ static uint64_t rev_of(const char *cursor, const char *key, const char *given)
 
 	for (const char *p = cursor; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
 		if (!strncmp(p, key, n) && p[n] == ':')
-			return read_rev(p + n + 1, ',');
-	return given ? read_rev(given, '\0') : GROVE_REV_NOW;
+			return read_cursor(p + n + 1, ',');
+	return given ? read_cursor(given, '\0') : GROVE_REV_NOW;
 }
 
 static int add_wanted(struct request *r, struct client *c, const char *text)
@@ -895,7 +903,8 @@ static int add_wanted(struct request *r, struct client *c, const char *text)
 
 	if (c->nr == SUBSCRIPTIONS_MAX)
 		return reply_fail(r, GROVE_EINVAL, "a stream has at most %u sessions", SUBSCRIPTIONS_MAX);
-	if ((size_t)((colon ? colon : text + strlen(text)) - text) >= sizeof(key))
+	if (!*text || colon == text || (colon && !is_rev(colon + 1, '\0')) ||
+	    (size_t)((colon ? colon : text + strlen(text)) - text) >= sizeof(key))
 		return reply_fail(r, GROVE_EINVAL, "s is KEY:REV");
 	memset(key, 0, sizeof(key));
 	memcpy(key, text, (size_t)((colon ? colon : text + strlen(text)) - text));

@@ -528,6 +528,9 @@ int hold(struct request *r, unsigned flags, struct held **out)
 	int rc = 0;
 
 	*out = NULL;
+	/* whoever deletes or appends means the session; a transcript has an id of its own */
+	if (sub && *sub && r->route->scope > SCOPE_READ)
+		return reply_fail(r, GROVE_EINVAL, "sub is for requests that read");
 	h = flags & HOLD_AFRESH ? NULL : known(r->server->helds, r->capture[0]);
 	if (h && !auth_allows(&r->who, h->store, h->cwd)) {
 		hold_release(r, h);

@@ -3,8 +3,10 @@
 // Entries out of heads: many in one crossing, and each no more than what is looked at.
 //
 // The library says which shape an entry has (include/grove/view.h): a JSON object in which
-// {"$": …} stands for what comes from columns. There are a few dozen shapes in a session, so
-// each becomes a function that makes its entries, with all members in their order. What the columns
+// {"$": …} stands for what comes from columns. There are a few dozen shapes in a session, and most
+// differ only in words, as the name of a model. Those that have the same members share a function
+// that makes their entries, with all members in their order, and is given the words: engines
+// compile what runs often, and the fewer functions that are the less it costs. What the columns
 // do not have is taken from the entry's line, which is read and parsed when somebody looks at it.
 // Of the blocks of a message's content types and short texts are known before: tool calls can be
 // counted without reading any.
@@ -195,17 +197,18 @@ class Writer {
 	letters = undefined; // which text says what the blocks are
 	blocksAt = undefined; // their place
 	parts = {}; // by name, as "message.usage": the expression for an object that is made later
-	constants = []; // of the functions: K0, K1, …
+	accessors = []; // of the functions: K0, K1, …
+	words = 0;
 	functions = [];
 
-	constant(value) {
-		this.constants.push(value);
-		return `K${this.constants.length - 1}`;
+	accessor(value) {
+		this.accessors.push(value);
+		return `K${this.accessors.length - 1}`;
 	}
 
 	/** An expression. */
 	value(value, place) {
-		if (value === null || typeof value !== "object") return JSON.stringify(value);
+		if (value === null || typeof value !== "object") return `W[${this.words++}]`;
 		if (Array.isArray(value)) return `[${value.map((item, i) => this.value(item, [...place, i])).join(",")}]`;
 		return isHole(value) ? this.hole(value[HOLE]) : this.object(value, place);
 	}
@@ -237,8 +240,8 @@ class Writer {
 		}
 		const own = names.map((name) => this.member(name, shape[name], [...place, name]));
 		const name = `C${this.functions.length}`;
-		this.functions.push(`function ${name}(H,N,n,T,x,row){const o=new ${this.constructorName}(H,row);${own.join("")}return o;}`);
-		return `${name}(H,N,n,T,x,row)`;
+		this.functions.push(`function ${name}(H,N,n,T,x,W,row){const o=new ${this.constructorName}(H,row);${own.join("")}return o;}`);
+		return `${name}(H,N,n,T,x,W,row)`;
 	}
 
 	constructorName = "Entry";
@@ -249,7 +252,7 @@ class Writer {
 		const isPart = this.isPart(value, place);
 		if (!isPart && !isLeft(value)) return `o[${key}]=${this.value(value, place)};`;
 		const { accessor } = isPart ? this.part(value, place) : this.later(value[HOLE], place);
-		return `define(o,${key},${this.constant(accessor)});`;
+		return `define(o,${key},${this.accessor(accessor)});`;
 	}
 
 	later(kind, place) {
@@ -266,14 +269,14 @@ class Writer {
 		return memberAt("part", place);
 	}
 
-	/** Functions of (heads, numbers, the first of them, a function for texts, the first of them, row). */
+	/** Functions of (heads, numbers, the first of them, a function for texts, the first of them, words, row). */
 	compile(shape) {
-		const make = `(H,N,n,T,x,row)=>(${this.value(shape, [])})`;
-		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,row)=>(${it})`);
+		const make = `(H,N,n,T,x,W,row)=>(${this.value(shape, [])})`;
+		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,W,row)=>(${it})`);
 		const text = `"use strict";${this.functions.join("")}return {make:${make},parts:{${parts.join(",")}}}`;
-		const names = this.constants.map((_, i) => `K${i}`);
+		const names = this.accessors.map((_, i) => `K${i}`);
 		return new Function("define", "whole", "Entry", "Block", ...names, text)(
-			Object.defineProperty, whole, Entry, Block, ...this.constants,
+			Object.defineProperty, whole, Entry, Block, ...this.accessors,
 		);
 	}
 }
@@ -335,15 +338,33 @@ class BlockWriter extends Writer {
 const BLOCK_FIRST = "!".charCodeAt(0);
 const BLOCK_ODD = "~";
 
-/** Sessions share most shapes: their functions are kept by their text. */
+/** What a shape says itself, in the order in which a Writer comes to it. */
+function wordsOf(value) {
+	if (value === null || typeof value !== "object") return [value];
+	return isHole(value) ? [] : Object.values(value).flatMap(wordsOf);
+}
+
+/** A shape with numbers in the place of words, and texts for holes. */
+function withoutWords(value) {
+	if (value === null || typeof value !== "object") return 0;
+	if (isHole(value)) return value[HOLE];
+	if (Array.isArray(value)) return value.map(withoutWords);
+	return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutWords(member)]));
+}
+
+/** Functions are kept by what they were made for. */
 const compiled = new Map();
-function compile(shape, SomeWriter) {
-	const text = `${SomeWriter.name} ${JSON.stringify(shape)}`;
+function functionsFor(shape, SomeWriter) {
+	const text = `${SomeWriter.name} ${JSON.stringify(withoutWords(shape))}`;
 	if (compiled.has(text)) return compiled.get(text);
 	const w = new SomeWriter();
-	const made = { ...w.compile(shape), isWhole: !Object.values(shape).some(isLeft), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts, kind: `${shape.type} ${shape.message?.role}` };
+	const made = { ...w.compile(shape), isWhole: !Object.values(shape).some(isLeft), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts };
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
+}
+
+function compile(shape, SomeWriter) {
+	return { ...functionsFor(shape, SomeWriter), words: wordsOf(shape), kind: `${shape.type} ${shape.message?.role}` };
 }
 
 /** The heads of the rows from `from` on, to make entries of. `entries` knows ids and lines of all rows. */
@@ -381,16 +402,17 @@ class Heads {
 	/** The entry of a row; undefined if it was not taken apart. */
 	entry(row) {
 		const shape = this.#shapeOf(row);
-		return shape ? this.#make(row, shape.make) : undefined;
+		return shape ? this.#make(row, shape.make, shape.words) : undefined;
 	}
 
-	#make(row, fn) {
+	#make(row, fn, words) {
 		const i = row - this.#from;
-		return fn(this, this.#numbers, this.#number[i], this.#texts, this.#text[i], row);
+		return fn(this, this.#numbers, this.#number[i], this.#texts, this.#text[i], words, row);
 	}
 
 	part(row, name) {
-		return this.#make(row, this.#shapeOf(row).parts[name]);
+		const shape = this.#shapeOf(row);
+		return this.#make(row, shape.parts[name], shape.words);
 	}
 
 	/** The list of blocks in this entry. */
@@ -402,7 +424,7 @@ class Heads {
 		const blocks = new Array(letters.length);
 		for (let i = 0, text = first + shape.texts; i < blocks.length; i++) {
 			const kind = this.#blocks[letters.charCodeAt(i) - BLOCK_FIRST];
-			const block = kind.make(this, undefined, 0, this.#texts, text, row);
+			const block = kind.make(this, undefined, 0, this.#texts, text, kind.words, row);
 			blocks[i] = kind.isWhole ? block : Place.put(block, i);
 			text += kind.texts;
 		}

@@ -291,6 +291,79 @@ everywhere("newSession begins anew on the same object", (sm) => {
 
 // ---------------------------------------------------------------------------- files
 
+everywhere("an edit keeps the object that it was given", (sm) => {
+	const a = sm.appendMessage(user("hi"));
+	const replacement = { content: "other", note: { why: 1 } };
+	const id = sm.appendContextEdit(a, replacement);
+	assert.equal(sm.getEntry(id).replacement, replacement);
+	const b = sm.appendMessage(assistant("ho"));
+	const blocks = sm.appendContextEdit(b, { content: "new", note: 1 });
+	assert.deepEqual(sm.getEntry(blocks).replacement, { content: [{ type: "text", text: "new" }] });
+	if (sm.getSessionFile()) assert.deepEqual(lines(sm.getSessionFile())[2].replacement, replacement);
+});
+
+everywhere("names and labels are any text", (sm) => {
+	const id = sm.appendMessage(user("hi"));
+	for (const text of ["a\ud800", "\udc00b", "c\0d", "\u2028", "naïve 日本 🌱"]) {
+		sm.appendSessionInfo(text);
+		sm.appendLabelChange(id, text);
+		assert.equal(sm.getSessionName(), text.trim() || undefined);
+		assert.equal(sm.getLabel(id), text);
+		assert.equal(sm.getTree()[0].label, text);
+	}
+	sm.appendSessionInfo(" ");
+	sm.appendLabelChange(id, undefined);
+	assert.equal(sm.getSessionName(), undefined);
+	assert.equal(sm.getLabel(id), undefined);
+});
+
+test("names and labels of a file that is opened again are any text", () => {
+	const sm = places.files();
+	const id = sm.appendMessage(user("hi"));
+	sm.appendSessionInfo("first");
+	sm.appendSessionInfo("a\ud800\0b");
+	sm.appendLabelChange(id, "c\udc00\0d");
+	const again = SessionManager.open(sm.getSessionFile());
+	assert.equal(again.getSessionName(), "a\ud800\0b");
+	assert.equal(again.getLabel(id), "c\udc00\0d");
+	assert.equal(again.getLabel("nobody"), undefined);
+});
+
+everywhere("a branched session has the same objects", (sm) => {
+	const first = user("hi");
+	const a = sm.appendMessage(first);
+	const mark = sm.appendLabelChange(a, "here");
+	const answer = assistant("ho");
+	const b = sm.appendMessage(answer);
+	const c = sm.appendCompaction("so far", mark, 7, undefined, false);
+	const before = sm.getBranch();
+	sm.appendMessage(user("not on the path"));
+	sm.createBranchedSession(c);
+	assert.equal(sm.getEntry(a), before[0]);
+	assert.equal(sm.getEntry(a).message, first);
+	// Its parent, a label, did not come along: another entry with the same message.
+	assert.equal(sm.getEntry(b).parentId, a);
+	assert.equal(before[2].parentId, mark);
+	assert.equal(sm.getEntry(b).message, answer);
+	assert.equal(sm.getEntry(c).firstKeptEntryId, b);
+	assert.equal(before[3].firstKeptEntryId, mark);
+	assert.ok("details" in sm.getEntry(c), "also what has no value");
+	assert.deepEqual(types(sm.getEntries()), ["message", "message", "compaction", "label"]);
+	assert.equal(sm.getLabel(a), "here");
+});
+
+test("a branched session reads on what was not read yet", () => {
+	const made = places.files();
+	made.appendMessage(user("long ".repeat(100)));
+	const id = made.appendMessage(assistant("ho ".repeat(100)));
+	const sm = SessionManager.open(made.getSessionFile());
+	const before = sm.getBranch();
+	sm.createBranchedSession(id);
+	assert.deepEqual(sm.getBranch(), made.getBranch());
+	assert.equal(sm.getBranch()[1], before[1]);
+	assert.deepEqual(sm.buildSessionContext().messages, made.buildSessionContext().messages);
+});
+
 test("a file comes with the first message of the user or the assistant", () => {
 	newHome();
 	const dir = scratch();

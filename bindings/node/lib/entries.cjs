@@ -8,6 +8,8 @@ const { GroveError } = require("./errors.cjs");
 const { Heads } = require("./heads.cjs");
 
 const NO_ENTRY = 0xffffffff;
+/** Of enum grove_kind. */
+const KIND = { label: 11, name: 12 };
 /** Heads are fetched for so many rows at a time, or more. */
 const CHUNK = 256;
 /** Long arrays are made with room for so many more entries: then they need not be copied to take them. */
@@ -159,10 +161,33 @@ class Entries {
 		}
 	}
 
+	/** These objects are the entries of the first rows; undefined: nobody has one yet. */
+	adopt(entries) {
+		const known = arrayWithRoom(entries.length);
+		for (let row = 0; row < entries.length; row++) known[row] = entries[row];
+		this.#rows.known = known;
+	}
+
+	/** The entry of a row if somebody has asked for it. */
+	known(row) {
+		return this.#rows.known[row];
+	}
+
 	/** For each entry the row of its parent; NO_ENTRY: none. */
 	parents() {
+		return this.#column(0);
+	}
+
+	/** For each entry its kind, one of KIND or another. */
+	kinds() {
+		return this.#column(1);
+	}
+
+	#column(which) {
 		const cells = binding.viewRows(this.#handle);
-		return Uint32Array.from({ length: cells.length / 4 }, (_, i) => cells[4 * i]);
+		const column = new Uint32Array(cells.length / 4);
+		for (let row = 0; row < column.length; row++) column[row] = cells[4 * row + which];
+		return column;
 	}
 
 	/** The log was rewritten. */
@@ -173,4 +198,4 @@ class Entries {
 	}
 }
 
-module.exports = { Entries, NO_ENTRY };
+module.exports = { Entries, KIND, NO_ENTRY };

@@ -180,7 +180,7 @@ class SessionManager {
 			throw new Error(`Entry ${targetId} does not contribute editable model content`);
 		}
 		const asBlocks = typeof content === "string" && (role === "assistant" || role === "toolResult");
-		const stored = replacement && { content: asBlocks ? [{ type: "text", text: content }] : content };
+		const stored = asBlocks ? { content: [{ type: "text", text: content }] } : replacement;
 		return this.#append({ ...this.#base("context_edit"), targetId, replacement: stored });
 	}
 

@@ -66,7 +66,7 @@ class FilePlace {
 
 	branched(log, leafId) {
 		const made = binding.sessionFork(log.handle, leafId, undefined, this.dir, undefined, FORK_DEFER);
-		return new StoredLog(made);
+		return new StoredLog(made).adopt(log, leafId);
 	}
 
 	close(log) {
@@ -181,7 +181,8 @@ class StorePlace {
 	}
 
 	branched(log, leafId) {
-		return new StoredLog(binding.sessionFork(log.handle, leafId, undefined, undefined, undefined, FORK_DEFER));
+		const made = binding.sessionFork(log.handle, leafId, undefined, undefined, undefined, FORK_DEFER);
+		return new StoredLog(made).adopt(log, leafId);
 	}
 
 	close(log) {

@@ -5,7 +5,7 @@
 // sent of it, is kept and grows with the log.
 
 const binding = require("../binding.cjs");
-const { Entries } = require("../entries.cjs");
+const { Entries, KIND } = require("../entries.cjs");
 const { Projection } = require("./context.cjs");
 const { newEntryId } = require("./paths.cjs");
 
@@ -21,7 +21,8 @@ class StoredLog {
 	#leaf;
 	#path; // the entries from the root to #leaf
 	#projection; // of #path
-	#labels;
+	#labels; // by the id of the entry: [label, timestamp]
+	#named; // the entry that says the name, or null; undefined: nobody has looked
 	#inFile;
 
 	constructor(handle) {
@@ -72,29 +73,66 @@ class StoredLog {
 		return this.#projection;
 	}
 
+	/** As the entry says it: a text of JavaScript's may be none in C. */
 	get name() {
-		return binding.viewName(this.#handle) ?? undefined;
+		if (this.#named === undefined) this.#named = this.#ofKind(KIND.name).at(-1) ?? null;
+		return this.#named?.name?.trim() || undefined;
 	}
 
 	label(id) {
-		if (this.#labels) return this.#labels.get(id)?.[0];
-		const row = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
-		return row < 0 ? undefined : (binding.viewLabel(this.#handle, row)[0] ?? undefined);
+		return this.labels().get(id)?.[0];
 	}
 
-	/** By the id of the entry: [label, timestamp]. */
 	labels() {
 		if (!this.#labels) {
 			this.#labels = new Map();
-			for (const entry of this.entries()) this.#note(entry);
+			for (const entry of this.#ofKind(KIND.label)) this.#label(entry);
 		}
 		return this.#labels;
 	}
 
-	#note(entry) {
-		if (entry.type !== "label") return;
+	#ofKind(kind) {
+		const found = [];
+		this.#entries.kinds().forEach((other, row) => {
+			if (other === kind) found.push(this.#entries.at(row));
+		});
+		return found;
+	}
+
+	#label(entry) {
 		if (entry.label) this.#labels.set(entry.targetId, [entry.label, entry.timestamp]);
 		else this.#labels.delete(entry.targetId);
+	}
+
+	/** A new entry may change what is known. */
+	#note(entry) {
+		if (entry.type === "session_info") this.#named = entry;
+		if (entry.type === "label" && this.#labels) this.#label(entry);
+	}
+
+	/**
+	 * This log was made of the path to an entry of another. As in pi, entries go over as the objects
+	 * that they were: whoever has one finds it here, and its message. Those whose parent did not
+	 * come along are new objects.
+	 */
+	adopt(log, leafId) {
+		const kinds = log.#entries.kinds();
+		const rows = binding.viewConversation(log.#handle, leafId).filter((row) => kinds[row] !== KIND.label);
+		const entries = Array.from(rows, (row, i) => {
+			const entry = log.#entries.known(row);
+			if (entry === undefined || entry.id !== binding.viewId(this.#handle, i)) return undefined;
+			return this.#adopted(entry, i);
+		});
+		this.#entries.adopt(entries);
+		return this;
+	}
+
+	#adopted(entry, row) {
+		const parentId = row === 0 ? null : binding.viewId(this.#handle, row - 1);
+		const moved = entry.parentId === parentId ? entry : { ...entry, parentId };
+		if (entry.type !== "compaction") return moved;
+		const { firstKeptEntryId } = JSON.parse(binding.viewLine(this.#handle, row));
+		return entry.firstKeptEntryId === firstKeptEntryId ? moved : { ...moved, firstKeptEntryId };
 	}
 
 	/** Not looked for among the others: append() is told if it is taken. */
@@ -119,7 +157,7 @@ class StoredLog {
 		this.#entries.set(row, entry);
 		if (entry.parentId === this.#leaf) this.#grow(entry);
 		else this.#moved();
-		if (this.#labels) this.#note(entry);
+		this.#note(entry);
 	}
 
 	#placeAfterOthers(entry, [row, others]) {
@@ -128,6 +166,7 @@ class StoredLog {
 		this.#entries.set(row, entry);
 		this.#moved();
 		this.#labels = undefined;
+		this.#named = undefined;
 	}
 
 	#store(entry) {
@@ -164,7 +203,6 @@ class StoredLog {
 	#forget() {
 		this.#entries.reset();
 		this.#header = undefined;
-		this.#labels = undefined;
 		this.#moved();
 	}
 

@@ -180,7 +180,7 @@ everywhere("labels: set, replaced, cleared, with their time", (sm) => {
 	assert.deepEqual([node.label, node.labelTimestamp], ["two", sm.getEntry(id).timestamp]);
 	sm.appendLabelChange(a, undefined);
 	assert.equal(sm.getLabel(a), undefined);
-	assert.equal("label" in sm.getTree()[0], false);
+	assert.equal(sm.getTree()[0].label, undefined);
 	const empty = sm.appendLabelChange(a, "");
 	assert.equal(JSON.parse(JSON.stringify(sm.getEntry(empty))).label, "");
 });
@@ -350,6 +350,23 @@ everywhere("a branched session has the same objects", (sm) => {
 	assert.ok("details" in sm.getEntry(c), "also what has no value");
 	assert.deepEqual(types(sm.getEntries()), ["message", "message", "compaction", "label"]);
 	assert.equal(sm.getLabel(a), "here");
+});
+
+test("an entry without an id hides nothing", () => {
+	const made = places.files();
+	const [a, b] = [made.appendMessage(user("hi")), made.appendMessage(assistant("ho"))];
+	const file = made.getSessionFile();
+	for (const name of ["one", 2]) {
+		const line = { type: "session_info", parentId: b, timestamp: "2026-01-01T00:00:00.000Z", name };
+		fs.appendFileSync(file, `${JSON.stringify(line)}\n`);
+	}
+	const sm = SessionManager.open(file);
+	const [root, ...more] = sm.getTree();
+	assert.equal(more.length, 0);
+	assert.equal(root.entry.id, a);
+	assert.deepEqual(Object.keys(root), ["entry", "children", "label", "labelTimestamp"]);
+	assert.deepEqual(root.children[0].children.map((node) => node.entry.name), ["one", 2]);
+	assert.equal(sm.getSessionName(), undefined, "a name that is no text");
 });
 
 test("a branched session reads on what was not read yet", () => {

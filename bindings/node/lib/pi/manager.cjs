@@ -77,12 +77,12 @@ class SessionManager {
 	getTree() {
 		const labels = this.#log.labels();
 		const nodes = new Map();
-		for (const entry of this.#log.entries()) nodes.set(entry.id, node(entry, labels.get(entry.id)));
+		for (const entry of this.#log.entries()) nodes.set(keyOf(entry), node(entry, labels.get(entry.id)));
 		const roots = [];
 		const below = new Set();
 		for (const one of nodes.values()) {
 			const { id, parentId } = one.entry;
-			const parent = parentId === id ? undefined : nodes.get(parentId ?? undefined);
+			const parent = parentId === id ? undefined : nodes.get(parentId);
 			if (parent && !inCircle(one, nodes, below)) parent.children.push(one);
 			else roots.push(one);
 		}
@@ -232,10 +232,13 @@ class SessionManager {
 }
 if (Symbol.dispose) Object.defineProperty(SessionManager.prototype, Symbol.dispose, { value: SessionManager.prototype.close });
 
+/** What entries are found by. One without an id is nobody's parent. */
+function keyOf(entry) {
+	return typeof entry.id === "string" ? entry.id : entry;
+}
+
 function node(entry, label) {
-	const made = { entry, children: [] };
-	if (label) Object.assign(made, { label: label[0], labelTimestamp: label[1] });
-	return made;
+	return { entry, children: [], label: label?.[0], labelTimestamp: label?.[1] };
 }
 
 /** Of entries that are each other's ancestors, the first in the log counts as a root. */

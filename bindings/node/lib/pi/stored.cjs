@@ -76,7 +76,8 @@ class StoredLog {
 	/** As the entry says it: a text of JavaScript's may be none in C. */
 	get name() {
 		if (this.#named === undefined) this.#named = this.#ofKind(KIND.name).at(-1) ?? null;
-		return this.#named?.name?.trim() || undefined;
+		const name = this.#named?.name;
+		return (typeof name === "string" && name.trim()) || undefined;
 	}
 
 	label(id) {

@@ -42,6 +42,10 @@ static void complain(struct browse *b, struct grove_session *s, int err)
 {
 	struct grove_detail why;
 
+	if (err == GROVE_ENOTFOUND) {
+		act_complain(b, "the session was deleted");
+		return;
+	}
 	memset(&why, 0, sizeof(why));
 	if (s)
 		grove_session_error(s, &why);
@@ -161,6 +165,7 @@ int act_open(struct browse *b, const char *key)
 	if (!err)
 		err = grove_session_view(s, &v);
 	if (err) {
+		list_again(b);
 		complain(b, s, err);
 		grove_session_close(s);
 		free(copy);
@@ -460,8 +465,10 @@ void act_watch(struct browse *b)
 			changed = 1;
 	}
 	/* no session is watched while the list is shown */
-	if (err < 0 && err != GROVE_ENOTFOUND)
+	if (err < 0 && err != GROVE_ENOTFOUND) {
 		b->watch_hold = browse_now() + HOLD_MS;
+		act_complain(b, "what changed cannot be read: %s", grove_strerror(err));
+	}
 	if (deleted)
 		gone(b);
 	else if (changed && b->s)

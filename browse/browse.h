@@ -67,7 +67,7 @@ struct browse {
 	int one_pane;
 	struct hunt hunt;
 	struct picker picker;
-	size_t help_top;
+	size_t help_top, help_most;      /* the first line that is shown, and that can be */
 
 	struct prompt prompt;
 	int waiting;             /* a key that came while something was searched for */
@@ -80,7 +80,6 @@ struct browse {
 void draw(struct browse *b);
 /* The layout on the screen as it is now. */
 void draw_layout(const struct browse *b, struct layout *l);
-size_t help_lines(void);
 
 /* keys.c */
 void keys_take(struct browse *b, int key);

@@ -3,6 +3,8 @@
  */
 #include "browse.h"
 
+#include "cli/wrap.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,73 +297,109 @@ static void draw_picker(struct browse *b)
 
 /* --------------------------------------------------------------------- help */
 
-static const char *const help[] = {
-	"Everywhere",
-	"  j k, ↓ ↑          one line down, up",
-	"  Space b, PgDn PgUp  a page down, up (^F ^B; half a page: ^D ^U)",
-	"  g G, Home End     to the beginning, to the end",
-	"  r                 resume the session in its agent, and come back",
-	"  e                 rename the session",
-	"  d                 delete it, after a question",
-	"  f                 fork: the whole session, or up to the selected entry",
-	"  ?  ^L  ^Z         this help, draw anew, suspend",
-	"  q, Esc            back; in the list q ends it",
-	"  Q                 end it",
-	"",
-	"List of sessions",
-	"  Enter, l, →       open",
-	"  /                 search as you type: names, first messages, directories,",
-	"                    agents, ids, then what was said in all sessions;",
-	"                    Enter opens, Esc leaves the line and, once more, shows all",
-	"  Tab               sessions of this directory, or of all",
-	"  s                 sort: threads, recent, cost, size, name",
-	"",
-	"A session",
-	"  Tab               to the other pane",
-	"  w                 one pane, or both",
-	"  / n N             search, the next one, the previous one (capital letters count",
-	"                    if there are any)",
-	"  [ ]               previous, next branch",
-	"  { }               previous, next label",
-	"  '  B              choose a label, a branch",
-	"  c                 only what the model sees, and back",
-	"  x                 tool output as a whole, and back",
-	"  L                 label the entry (an empty text takes the label away)",
-	"  s                 switch: the conversation goes on from this entry",
-	"",
-	"The tree",
-	"  Enter             to the conversation",
-	"  h l, ← →          fold or go to where the branch begins; unfold or go on",
-	"  z Z               fold, unfold; all branches but this one",
-	"  o O, 1 to 5       filter: default, no-tools, user-only, labeled-only, all",
-	"",
-	"The conversation",
-	"  J K               next, previous message",
-	"",
-	"The mouse: click to select, click twice to open, wheel to scroll.",
+static const struct {
+	const char *keys;   /* NULL: a heading, or nothing */
+	const char *says;
+} help[] = {
+	{ NULL, "Everywhere" },
+	{ "j k, ↓ ↑", "one line down, up" },
+	{ "Space b, PgDn PgUp", "a page down, up (^F ^B; half a page: ^D ^U)" },
+	{ "g G, Home End", "to the beginning, to the end" },
+	{ "r", "resume the session in its agent, and come back" },
+	{ "e", "rename the session" },
+	{ "d", "delete it, after a question" },
+	{ "f", "fork: the whole session, or up to the selected entry" },
+	{ "?  ^L  ^Z", "this help, draw anew, suspend" },
+	{ "q, Esc", "back; in the list q ends it" },
+	{ "Q", "end it" },
+	{ NULL, "" },
+	{ NULL, "List of sessions" },
+	{ "Enter, l, →", "open" },
+	{ "/", "search as you type: names, first messages, directories, agents, ids, then what was said in all "
+	       "sessions; Enter opens, Esc leaves the line and, once more, shows all" },
+	{ "Tab", "sessions of this directory, or of all" },
+	{ "s", "sort: threads, recent, cost, size, name" },
+	{ NULL, "" },
+	{ NULL, "A session" },
+	{ "Tab", "to the other pane" },
+	{ "w", "one pane, or both" },
+	{ "/ n N", "search, the next one, the previous one (capital letters count if there are any)" },
+	{ "[ ]", "previous, next branch" },
+	{ "{ }", "previous, next label" },
+	{ "'  B", "choose a label, a branch" },
+	{ "c", "only what the model sees, and back" },
+	{ "x", "tool output as a whole, and back" },
+	{ "L", "label the entry (an empty text takes the label away)" },
+	{ "s", "switch: the conversation goes on from this entry" },
+	{ NULL, "" },
+	{ NULL, "The tree" },
+	{ "Enter", "to the conversation" },
+	{ "h l, ← →", "fold or go to where the branch begins; unfold or go on" },
+	{ "z Z", "fold, unfold; all branches but this one" },
+	{ "o O, 1 to 5", "filter: default, no-tools, user-only, labeled-only, all" },
+	{ NULL, "" },
+	{ NULL, "The conversation" },
+	{ "J K", "next, previous message" },
+	{ NULL, "" },
+	{ NULL, "The mouse: click to select, click twice to open, wheel to scroll." },
 };
 
-size_t help_lines(void)
+enum { HELP_COLUMN = 22, HELP_NARROW = 60, HELP_WIDE = 84 };
+
+/* All of it in lines that fit; where there is little room, what a key does comes right after it. */
+static void print_help(struct out *o, unsigned width)
 {
-	return sizeof(help) / sizeof(*help);
+	struct wrap w;
+
+	wrap_init(&w, o, width);
+	for (size_t i = 0; i < sizeof(help) / sizeof(*help); i++) {
+		struct wrap_prefix first = { .len = 0 }, rest = { .len = 0 };
+
+		if (help[i].keys) {
+			wrap_prefix_add(&first, o, "  ", 0);
+			wrap_prefix_add(&first, o, help[i].keys, 0);
+			wrap_prefix_add(&first, o, "  ", 0);
+			while (width >= HELP_NARROW && first.width < HELP_COLUMN)
+				wrap_prefix_add(&first, o, " ", 0);
+			while (rest.width < (width >= HELP_NARROW ? HELP_COLUMN : 6u))
+				wrap_prefix_add(&rest, o, " ", 0);
+		}
+		wrap_prefix(&w, &first, &rest);
+		wrap_text(&w, out_str(help[i].says), help[i].keys ? 0 : WRAP_BOLD);
+		wrap_line(&w);
+	}
+	wrap_release(&w);
+}
+
+/* Where the line after that at `p` begins. */
+static const char *next_line(const char *p, const char *end)
+{
+	const char *line_end = memchr(p, '\n', (size_t)(end - p));
+
+	return line_end ? line_end + 1 : end;
 }
 
 static void draw_help(struct browse *b)
 {
-	unsigned width = screen_width(), rows = screen_height() > 2 ? screen_height() - 2 : 0;
-	size_t most = help_lines() > rows ? help_lines() - rows : 0;
+	unsigned width = screen_width(), rows = screen_height() > 2 ? screen_height() - 2 : 0, y = 0;
+	struct out *o;
+	const char *p, *end, *next;
+	size_t nr = 0;
 
-	if (b->help_top > most)
-		b->help_top = most;
 	bar(0, out_str("grove browse: keys"), "", SCREEN_BAR);
-	for (unsigned i = 0; i < rows && b->help_top + i < help_lines(); i++) {
-		const char *line = help[b->help_top + i];
-		struct out *o = begin();
-
-		if (*line != ' ')
-			out_style(o, OUT_BOLD);
-		out_puts(o, line);
-		put(o, 1 + i, 0, width, 0, NULL);
+	o = begin();
+	print_help(o, width < HELP_WIDE ? width : HELP_WIDE);
+	end = o->ptr + o->len;
+	for (p = o->ptr; p < end; p = next_line(p, end))
+		nr++;
+	b->help_most = nr > rows ? nr - rows : 0;
+	if (b->help_top > b->help_most)
+		b->help_top = b->help_most;
+	nr = 0;
+	for (p = o->ptr; p < end && y < rows; p = next) {
+		next = next_line(p, end);
+		if (nr++ >= b->help_top)
+			screen_line(1 + y++, 0, width, (struct grove_slice){ p, (size_t)(next - p - 1) }, 0, NULL);
 	}
 	bottom(b, "q back");
 }

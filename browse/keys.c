@@ -547,7 +547,7 @@ static void help_key(struct browse *b, int key)
 	if (by < 0)
 		b->help_top -= (size_t)-by < b->help_top ? (size_t)-by : b->help_top;
 	else if (by)
-		b->help_top += (size_t)by < help_lines() ? (size_t)by : help_lines();
+		b->help_top += (size_t)by < b->help_most ? (size_t)by : b->help_most;
 	else if (key == 'Q' || key == CTRL_KEY('C'))
 		b->quit = 1;
 	else

@@ -189,13 +189,14 @@ static int survey(const struct grove_view *v, struct survey *s)
 	return rc;
 }
 
-static void put_lines(struct doc *d, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr)
+/* A few of them, as long as the document has less than `room` bytes. */
+static void put_lines(struct doc *d, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr, size_t room)
 {
 	if (!nr)
 		return;
 	doc_name(d, name);
 	doc_open(d, '[');
-	for (size_t i = 0; i < nr && i < FEW; i++)
+	for (size_t i = 0; i < nr && i < FEW && d->buf.len < room; i++)
 		put_entry_line(d, v, at[i]);
 	doc_close(d, ']');
 }
@@ -210,7 +211,7 @@ static int put_subagent(void *payload, const struct grove_subagent *a)
 	put_recorded_member(d, "description", a->description, NAME_TEXT);
 	put_recorded_member(d, "session", a->path, 0);
 	doc_close(d, '}');
-	return d->buf.len > ANSWER_BYTES / 2;
+	return d->buf.len > ANSWER_BYTES / 4;
 }
 
 static void put_subagents(struct doc *d, struct grove_session *s)
@@ -244,8 +245,8 @@ static void put_state(struct doc *d, struct grove_session *s, const struct grove
 		put_entry_line(d, v, leaf);
 	}
 	if (about->nr_ends > 1)
-		put_lines(d, "branchEnds", v, about->ends, about->nr_ends);
-	put_lines(d, "labelled", v, about->labelled, about->labels);
+		put_lines(d, "branchEnds", v, about->ends, about->nr_ends, ANSWER_BYTES * 4 / 10);
+	put_lines(d, "labelled", v, about->labelled, about->labels, ANSWER_BYTES * 5 / 10);
 	put_subagents(d, s);
 	if (!grove_session_resume(s, &cmd)) {
 		doc_name(d, "resume");

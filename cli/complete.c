@@ -18,7 +18,8 @@
 
 struct completing {
 	struct cli *c;
-	const char *now;        /* the word that is being typed */
+	const char *now;        /* the word that is being typed, or of --option=VALUE the value */
+	const char *whole;      /* all of that word */
 	const char *session;    /* the one that was named; NULL: none */
 	struct opt_list told;   /* what was offered */
 };
@@ -42,6 +43,9 @@ static void offer(struct completing *x, const char *word, const char *about)
 	if (told_before(x, word))
 		return;
 	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
+	/* a shell completes words; what is asked of the shell itself is none */
+	if (*word != ':')
+		out_text(o, (struct grove_slice){ x->whole, (size_t)(x->now - x->whole) });
 	out_text(o, out_str(word));
 	if (about && *about) {
 		out_puts(o, "\t");
@@ -175,6 +179,28 @@ static void offer_colors(struct completing *x)
 		offer_word(x, (struct form_word){ out_color_names[i], strlen(out_color_names[i]) }, NULL);
 }
 
+static int offer_agent(void *payload, const struct grove_agent *a)
+{
+	offer_word(payload, (struct form_word){ a->name, strlen(a->name) }, NULL);
+	return 0;
+}
+
+static void offer_agents(struct completing *x)
+{
+	grove_agent_each(x->c->g, offer_agent, x);
+}
+
+static int offer_dialect(void *payload, const struct grove_agent *a)
+{
+	offer_word(payload, (struct form_word){ a->dialect, strlen(a->dialect) }, NULL);
+	return 0;
+}
+
+static void offer_dialects(struct completing *x)
+{
+	grove_agent_each(x->c->g, offer_dialect, x);
+}
+
 static void offer_dirs(struct completing *x)
 {
 	offer(x, ":dirs", NULL);
@@ -194,6 +220,7 @@ static void offer_meaning(struct completing *x, struct form_word name)
 		{ "SESSION", offer_sessions }, { "ENTRY", offer_entries }, { "COMMAND", offer_commands },
 		{ "KEY", offer_keys },         { "WHEN", offer_colors },   { "DIR", offer_dirs },
 		{ "FILE", offer_files },       { "STORE", offer_files },   { "URL", offer_files },
+		{ "AGENT", offer_agents },     { "DIALECT", offer_dialects },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -235,6 +262,21 @@ static struct form_word option_value(const struct grove_help *page, const char *
 	struct form_word value = value_of(page, option);
 
 	return value.len ? value : value_of(help_find("grove"), option);
+}
+
+/* Of --option=VALUE what the option takes; the value is what is completed then. len 0: it is another word. */
+static struct form_word given_value(struct completing *x, const struct grove_help *page)
+{
+	struct form_word none = { NULL, 0 };
+	char option[64];
+	size_t n = strcspn(x->whole, "=");
+
+	if (strncmp(x->whole, "--", 2) || !x->whole[n] || n >= sizeof(option))
+		return none;
+	memcpy(option, x->whole, n);
+	option[n] = '\0';
+	x->now = x->whole + n + 1;
+	return option_value(page, option);
 }
 
 /* Do the words that were typed so far fit the form's own words? */
@@ -312,6 +354,7 @@ int complete_print(struct cli *c, int argc, char **argv)
 	struct opt_list typed = { NULL, 0 };
 	struct form_word value = { NULL, 0 };
 
+	x.whole = x.now;
 	for (int i = 0; i < argc - 1; i++) {
 		if (value.len) {
 			value.len = 0;
@@ -326,6 +369,8 @@ int complete_print(struct cli *c, int argc, char **argv)
 		}
 	}
 	x.session = page ? session_of(page, &typed) : NULL;
+	if (!value.len)
+		value = given_value(&x, page);
 	if (value.len)
 		offer_place(&x, value);
 	else if (page)

@@ -10,6 +10,7 @@
 #include "dialect/claude.h"
 
 #include "base/buf.h"
+#include "js/calendar.h"
 
 #include <stdlib.h>
 
@@ -168,7 +169,8 @@ static bool rows_fit(const struct grove__claude_rows *r)
 		bad |= beyond(p->id, r->nr_names) | beyond(p->parent, r->nr_names) |
 		       beyond(p->logical, r->nr_names) | beyond(p->reply, r->nr_names) |
 		       ((uint64_t)p->tools + p->nr_tools > r->nr_pool) | (p->class > CLAUDE_NOTE) |
-		       (p->parent_is > PARENT_NAMED);
+		       (p->parent_is > PARENT_NAMED) |
+		       (p->time != GROVE_NO_TIME && !grove__js_in_range(p->time, 0));
 	}
 	return !bad;
 }

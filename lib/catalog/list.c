@@ -80,9 +80,11 @@ static void look(void *payload, unsigned thread)
 {
 	enum { SOME = 64 };
 	struct lister *li = payload;
+	struct grove__sys_dir near;
 	size_t from = 0, to = 0;
 
 	(void)thread;
+	grove__sys_dir_init(&near);
 	do {
 		pthread_mutex_lock(&li->lock);
 		li->seen += to - from;
@@ -92,8 +94,9 @@ static void look(void *payload, unsigned thread)
 		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
 		pthread_mutex_unlock(&li->lock);
 		for (size_t i = from; i < to; i++)
-			grove__list_look(&li->tasks[i]);
+			grove__list_look(&li->tasks[i], &near);
 	} while (from < to);
+	grove__sys_dir_release(&near);
 }
 
 /*
@@ -688,7 +691,7 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 		rc = t.project && t.session && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
-		grove__list_look(&t);
+		grove__list_look(&t, NULL);
 		rc = look_up(g, &t, flags, out, d);
 		out->total = out->nr;
 	}

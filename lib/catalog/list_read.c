@@ -484,9 +484,9 @@ static void remember(struct grove__list_reader *r, const struct grove__list_one 
 	grove__buf_release(&bytes);
 }
 
-void grove__list_look(struct grove__list_task *t)
+void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
 {
-	t->is_file = *t->path && !grove__sys_stat(t->path, &t->st);
+	t->is_file = *t->path && !grove__sys_dir_stat(near, t->path, &t->st);
 }
 
 bool grove__list_is_empty(const struct grove__list_task *t)

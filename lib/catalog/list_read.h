@@ -65,8 +65,8 @@ void grove__list_reader_release(struct grove__list_reader *r);
 /* Sets the dialect of the next log. */
 void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect);
 
-/* Gets the state of its file. Comes first; needs no reader. */
-void grove__list_look(struct grove__list_task *t);
+/* Gets the state of its file. Comes first; needs no reader. `near`: see grove__sys_dir_stat(). */
+void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near);
 /* True if the file is empty, and so not a session. */
 bool grove__list_is_empty(const struct grove__list_task *t);
 /*

@@ -41,6 +41,7 @@ struct recent {
 	struct grove__root *root;        /* whose keys are being collected */
 	struct grove__list_reader reader;
 	bool looked_up;                  /* its catalog is open, if there is one */
+	struct grove__sys_dir near;      /* of the last file that was looked at */
 	struct grove__arena names;
 	struct grove_buf path;
 	struct grove_detail *d;
@@ -135,7 +136,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	struct grove_store_log *log;
 	int rc;
 
-	grove__list_look(&c->task);
+	grove__list_look(&c->task, &r->near);
 	c->dialect = r->g->forced ? r->g->forced : root->dialect;
 	*ns = c->task.st.mtime_ns;
 	if (c->task.is_file && c->dialect)
@@ -377,10 +378,12 @@ static int recent(struct grove *g, const char *cwd, const char *dir, bool writte
 
 	memset(out, 0, sizeof(*out));
 	grove__arena_init(&r.names);
+	grove__sys_dir_init(&r.near);
 	r.cwd = full.ptr;
 	rc = grove__list_reader_init(&r.reader, g, NULL) || rc ? grove__fail_nomem(d)
 								: find(&r, dir, out);
 	grove__list_reader_release(&r.reader);
+	grove__sys_dir_release(&r.near);
 	grove__catalog_close(r.reader.catalog, false, NULL);
 	for (size_t i = 0; i < r.nr; i++)
 		grove__where_release(&r.all[i].at);

@@ -136,6 +136,7 @@ struct reader {
 	struct grove__json_member members[GROVE__JSON_WANT_MAX];
 	const struct grove__dialect *ready;   /* whose members those are */
 	struct grove__sweeping at;
+	struct grove__sys_dir near;           /* of the last file */
 	void *own;
 	bool slot;
 	bool too_long;                        /* a line was skipped; the detail says which */
@@ -323,7 +324,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
 	file = r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
-	       !grove__sys_stat(path.ptr, &st);
+	       !grove__sys_dir_stat(&r->near, path.ptr, &st);
 	if (!file || !grove__catalog_find(r->sh->catalog, path.ptr, &st, &r->at.tmp, &bytes) ||
 	    !s->known(s->payload, nr, bytes, &rc))
 		rc = read_anew(r, path.ptr, file ? &st : NULL);
@@ -359,6 +360,7 @@ static void work(void *payload, unsigned thread)
 
 	if (r) {
 		r->sh = sh;
+		grove__sys_dir_init(&r->near);
 		rc = grove__scan_init(&r->scan);
 		r->own = s->thread_new(s->payload);
 		rc = r->own ? rc : GROVE_ENOMEM;
@@ -375,8 +377,10 @@ static void work(void *payload, unsigned thread)
 	} while (more);
 	if (r && r->own)
 		s->thread_free(s->payload, r->own);
-	if (r)
+	if (r) {
+		grove__sys_dir_release(&r->near);
 		grove__scan_release(&r->scan);
+	}
 	free(r);
 }
 

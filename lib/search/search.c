@@ -356,7 +356,7 @@ struct looking {
 	int rc;                  /* atomic */
 };
 
-static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *path)
+static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *path, struct grove__sys_dir *near)
 {
 	size_t end = from + LOOK_AT_ONCE < s->sweep.nr ? from + LOOK_AT_ONCE : s->sweep.nr;
 	int rc = 0;
@@ -364,7 +364,7 @@ static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *p
 	for (size_t i = from; i < end && !rc; i++) {
 		rc = grove__search_log_path(&s->sweep.logs[i], path);
 		if (!rc)
-			grove__search_log_look(&s->sweep.logs[i], path->ptr, &s->like[i]);
+			grove__search_log_look(&s->sweep.logs[i], path->ptr, near, &s->like[i]);
 	}
 	return rc;
 }
@@ -373,15 +373,18 @@ static void look_at(void *payload, unsigned thread)
 {
 	struct looking *l = payload;
 	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_dir near;
 	size_t from;
 	int rc = 0;
 
 	(void)thread;
+	grove__sys_dir_init(&near);
 	while (!rc && (from = __atomic_fetch_add(&l->next, LOOK_AT_ONCE, __ATOMIC_RELAXED)) < l->s->sweep.nr)
-		rc = look_at_some(l->s, from, &path);
+		rc = look_at_some(l->s, from, &path, &near);
 	if (rc)
 		__atomic_store_n(&l->rc, rc, __ATOMIC_RELAXED);
 	grove__buf_release(&path);
+	grove__sys_dir_release(&near);
 }
 
 static int look_at_all(struct grove_search *s)

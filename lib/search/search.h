@@ -116,7 +116,7 @@ int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
 /* Gets the path of its file; empty if it has none. GROVE_ENOMEM. */
 int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out);
 /* Gets its current state. */
-void grove__search_log_look(const struct grove__sweep_log *l, const char *path,
+void grove__search_log_look(const struct grove__sweep_log *l, const char *path, struct grove__sys_dir *near,
 			    struct grove__search_like *out);
 /* Returns the name of its file, without directories. */
 const char *grove__search_log_name(const struct grove__sweep_log *l);

@@ -244,7 +244,7 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 	struct grove_store_log *log = NULL;
 	int rc;
 
-	grove__search_log_look(f->log, f->path, &f->like);
+	grove__search_log_look(f->log, f->path, NULL, &f->like);
 	if (f->like.gone)
 		return GROVE_ENOTFOUND;
 	rc = grove__search_log_open(f->g, f->log, &log, &f->dialect, why);
@@ -253,7 +253,7 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 	if (rc)
 		return rc;
 	/* a change within a tick of the clock, or during the reading, would not be noticed */
-	grove__search_log_look(f->log, f->path, &after);
+	grove__search_log_look(f->log, f->path, NULL, &after);
 	if (!grove__search_is_like(&after, &f->like) ||
 	    (*f->path && grove__sys_now_ms() - f->like.ctime / 1000000 < TICK_MS))
 		f->like.mtime = GROVE__SEARCH_UNSURE;

@@ -51,7 +51,7 @@ static void look_into_store(const struct grove__sweep_log *l, struct grove__sear
 	grove__log_close(log);
 }
 
-void grove__search_log_look(const struct grove__sweep_log *l, const char *path,
+void grove__search_log_look(const struct grove__sweep_log *l, const char *path, struct grove__sys_dir *near,
 			    struct grove__search_like *out)
 {
 	struct grove__sys_stat st;
@@ -59,7 +59,7 @@ void grove__search_log_look(const struct grove__sweep_log *l, const char *path,
 	*out = (struct grove__search_like){ .gone = true };
 	if (!*path)
 		look_into_store(l, out);
-	else if (!grove__sys_stat(path, &st) && st.type == SYS_FILE)
+	else if (!grove__sys_dir_stat(near, path, &st) && st.type == SYS_FILE)
 		*out = (struct grove__search_like){ (int64_t)st.dev, (int64_t)st.ino, (int64_t)st.size,
 						    st.mtime_ns, st.ctime_ns };
 }

@@ -122,6 +122,49 @@ int grove__sys_stat(const char *path, struct grove__sys_stat *out)
 	return 0;
 }
 
+void grove__sys_dir_init(struct grove__sys_dir *d)
+{
+	*d = (struct grove__sys_dir){ .path = GROVE_BUF_INIT, .fd = -1 };
+}
+
+static void leave(struct grove__sys_dir *d)
+{
+	grove__sys_close(d->fd);
+	d->fd = -1;
+	grove__buf_clear(&d->path);
+}
+
+void grove__sys_dir_release(struct grove__sys_dir *d)
+{
+	leave(d);
+	grove__buf_release(&d->path);
+}
+
+int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out)
+{
+	const char *slash = strrchr(path, '/');
+	struct grove_slice dir = grove__slice(path, slash ? (size_t)(slash - path) : 0);
+	struct stat st;
+
+	if (!d || !dir.len)
+		return grove__sys_stat(path, out);
+	/* a directory that is asked for one file only is not opened */
+	if (!grove__slice_eq(grove__buf_slice(&d->path), dir)) {
+		leave(d);
+		if (grove__buf_add_slice(&d->path, dir))
+			grove__buf_clear(&d->path);
+		return grove__sys_stat(path, out);
+	}
+	if (d->fd < 0 && grove__sys_open(d->path.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, &d->fd)) {
+		d->fd = -1;
+		return grove__sys_stat(path, out);
+	}
+	if (grove__sys_faulty("stat") || fstatat(d->fd, slash + 1, &st, 0))
+		return -errno;
+	convert(&st, out);
+	return 0;
+}
+
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out)
 {
 	struct stat st;

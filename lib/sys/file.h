@@ -34,6 +34,17 @@ int grove__sys_fstat(int fd, struct grove__sys_stat *out);
 int grove__sys_size(int fd, uint64_t *size, unsigned *nlink);
 int grove__sys_stat(const char *path, struct grove__sys_stat *out);  /* follows links */
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out);
+
+/* The directory of the last file that was asked for: of the next ones there, only the names are looked up. */
+struct grove__sys_dir {
+	struct grove_buf path;
+	int fd;                /* -1: not opened */
+};
+
+void grove__sys_dir_init(struct grove__sys_dir *d);
+void grove__sys_dir_release(struct grove__sys_dir *d);
+/* As grove__sys_stat(), which is enough for a single file (`d` NULL). */
+int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out);
 /* Is it this user's, and nobody else may write to it? */
 bool grove__sys_is_ours(const struct grove__sys_stat *st);
 /* Make a directory if need be; false if there is none that is ours in that sense. */

@@ -71,6 +71,60 @@ static void a_name_without_a_directory_is_in_this_one(void **state)
 	assert_int_equal(grove__sys_sync_dir(in("none")), -ENOENT);
 }
 
+static int no_open(const char *call)
+{
+	return strcmp(call, "open") ? 0 : EMFILE;
+}
+
+/* Every file as grove__sys_stat() has it, whichever was asked for before it. */
+static void compare_stats(void)
+{
+	static const char *const names[] = { "one/a", "one/b", "one/link", "one/none", "one/a", "two/a", "two/b",
+					     "none/a", "none/b", "one/b", "one/c", "top", "top/a", "top/b" };
+	struct grove__sys_stat now, direct;
+	struct grove__sys_dir d;
+
+	grove__sys_dir_init(&d);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		int err = grove__sys_stat(in(names[i]), &direct);
+
+		assert_int_equal(grove__sys_dir_stat(&d, in(names[i]), &now), err);
+		assert_int_equal(grove__sys_dir_stat(NULL, in(names[i]), &now), err);
+		if (!err) {
+			assert_int_equal(now.ino, direct.ino);
+			assert_int_equal(now.size, direct.size);
+			assert_int_equal(now.type, direct.type);
+		}
+	}
+	grove__sys_dir_release(&d);
+}
+
+static void files_of_one_directory_are_found_in_it(void **state)
+{
+	struct grove__sys_stat st;
+	struct grove__sys_dir d;
+
+	(void)state;
+	assert_int_equal(mkdir(in("one"), 0700), 0);
+	assert_int_equal(mkdir(in("two"), 0700), 0);
+	file_make(in("one/a"), "a");
+	file_make(in("one/b"), "bb");
+	file_make(in("one/c"), "ccc");
+	file_make(in("two/a"), "aaaa");
+	file_make(in("two/b"), "bbbbb");
+	file_make(in("top"), "t");
+	assert_int_equal(symlink("../two/b", in("one/link")), 0);
+	compare_stats();
+	/* without a descriptor to spare */
+	grove__sys_fault = no_open;
+	compare_stats();
+	grove__sys_fault = NULL;
+	grove__sys_dir_init(&d);
+	assert_int_equal(grove__sys_dir_stat(&d, "none of these", &st), -ENOENT);
+	assert_int_equal(grove__sys_dir_stat(&d, "/none of these", &st), -ENOENT);
+	grove__sys_dir_release(&d);
+}
+
 static int no_renameat2(const char *call)
 {
 	return strcmp(call, "renameat2") ? 0 : ENOSYS;
@@ -208,6 +262,7 @@ int main(void)
 		CASE(a_machine_that_disappears_is_noticed),
 		CASE(a_path_that_is_too_long_is_told),
 		CASE(a_name_without_a_directory_is_in_this_one),
+		CASE(files_of_one_directory_are_found_in_it),
 		CASE(a_new_name_takes_no_place_even_where_the_system_cannot_promise_it),
 		CASE(a_file_in_the_way_of_a_directory_is_told),
 		CASE(a_signal_interrupts_nothing),

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 struct completing {
 	struct cli *c;
@@ -81,38 +82,46 @@ static int begins_word(const char *text, const char *part)
 
 /* ------------------------------------------------------- sessions and entries */
 
-static size_t offer_listed(struct completing *x, unsigned flags)
+/* `cwd` NULL: those of every directory. Returns how many there were. */
+static size_t offer_listed(struct completing *x, const struct grove_list *l, const char *cwd)
 {
 	enum { MOST = 100 };
-	struct grove_list_options opt = { .size = sizeof(opt), .flags = flags };
-	struct grove_list *l = NULL;
 	size_t nr = 0;
 
-	if (grove_list(x->c->g, &opt, &l))
-		return 0;
 	for (size_t i = 0; i < grove_list_count(l) && nr < MOST; i++) {
 		const struct grove_list_item *item = grove_list_at(l, i);
 		const char *about = item->name ? item->name : item->first_message;
 
+		if (cwd && strcmp(item->cwd, cwd))
+			continue;
 		if (!strncmp(item->id, x->now, strlen(x->now)) || begins_word(item->name, x->now)) {
 			offer(x, item->id, about);
 			nr++;
 		}
 	}
-	grove_list_free(l);
 	return nr;
 }
 
 static void offer_sessions(struct completing *x)
 {
+	struct grove_list_options opt = { .size = sizeof(opt), .flags = GROVE_LIST_ALL };
+	struct grove_list *l = NULL;
+	char *cwd;
+
 	if (strchr(x->now, '/') || *x->now == '.') {
 		offer(x, ":files", NULL);
 		return;
 	}
 	if (!strncmp("last", x->now, strlen(x->now)))
 		offer(x, "last", "the most recent session here");
-	if (!offer_listed(x, 0))
-		offer_listed(x, GROVE_LIST_ALL);
+	/* a second list would take as long again, so the first one has those of all directories */
+	if (grove_list(x->c->g, &opt, &l))
+		return;
+	cwd = getcwd(NULL, 0);
+	if (!cwd || !offer_listed(x, l, cwd))
+		offer_listed(x, l, NULL);
+	free(cwd);
+	grove_list_free(l);
 }
 
 static void offer_entry(struct completing *x, struct grove_view *v, const struct grove_entry *e)

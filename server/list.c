@@ -19,11 +19,14 @@
 #define LIMIT_DEFAULT 100u
 #define LIMIT_MAX 2000u
 #define FACETS_MAX 400u
+#define SORT_COST (GROVE_SORT_RELEVANCE + 1)  /* an order of ours, after those of the library */
 
 struct wish {
 	const char *store, *agent, *project;
 	int branched, damaged, labelled, shape, cost, facets;
 	int running;               /* only sessions that are open */
+	int dearest;               /* the one that cost most comes first */
+	int expiring;              /* the list has only those that are deleted soon */
 	const struct opened_set *open;
 	const struct grove_list *list;
 	uint64_t limit;
@@ -115,6 +118,15 @@ static int mark_unique(const struct grove_list *l, struct rows *rows)
 	return 0;
 }
 
+/* What has no known cost comes last; equal ones stay in the list's order. */
+static int by_cost(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	double left = x->item->has_cost ? x->item->cost : -1, right = y->item->has_cost ? y->item->cost : -1;
+
+	return left < right ? 1 : left > right ? -1 : x->at < y->at ? -1 : x->at > y->at;
+}
+
 static int choose(const struct request *r, const struct wish *w, const struct grove_list *l, struct rows *rows)
 {
 	size_t nr = grove_list_count(l);
@@ -125,6 +137,8 @@ static int choose(const struct request *r, const struct wish *w, const struct gr
 	for (size_t i = 0; i < nr; i++)
 		if (chosen(r, w, grove_list_at(l, i)))
 			rows->row[rows->nr++] = (struct row){ grove_list_at(l, i), i, 0 };
+	if (w->dearest)
+		qsort(rows->row, rows->nr, sizeof(*rows->row), by_cost);
 	return mark_unique(l, rows);
 }
 
@@ -204,20 +218,25 @@ static int by_count(const void *a, const void *b)
 	return x->nr < y->nr ? 1 : x->nr > y->nr ? -1 : strcmp(x->name, y->name);
 }
 
-static void put_facet(struct doc *d, const char *name, const struct rows *rows,
+/*
+ * `w` lacks the filter that the facet is about: whoever looks at one project wants
+ * to see how many sessions the others have.
+ */
+static void put_facet(struct request *r, const char *name, const struct wish *w,
 		      const char *(*of)(const struct grove_list_item *i))
 {
 	struct facet f[FACETS_MAX];
 	size_t nr = 0;
 
-	for (size_t i = 0; i < rows->nr; i++)
-		count_facet(f, &nr, of(rows->row[i].item));
+	for (size_t i = 0; i < grove_list_count(w->list); i++)
+		if (chosen(r, w, grove_list_at(w->list, i)))
+			count_facet(f, &nr, of(grove_list_at(w->list, i)));
 	qsort(f, nr, sizeof(*f), by_count);
-	doc_name(d, name);
-	doc_open(d, '{');
+	doc_name(&r->out, name);
+	doc_open(&r->out, '{');
 	for (size_t i = 0; i < nr; i++)
-		doc_member_number(d, f[i].name, f[i].nr);
-	doc_close(d, '}');
+		doc_member_number(&r->out, f[i].name, f[i].nr);
+	doc_close(&r->out, '}');
 }
 
 static const char *project_of(const struct grove_list_item *i)
@@ -235,34 +254,52 @@ static const char *store_of(const struct grove_list_item *i)
 	return i->store;
 }
 
-static void put_facets(struct doc *d, const struct wish *w, const struct rows *rows)
+/* How many there are of each view, whichever of them is looked at. */
+static void put_views(struct request *r, struct wish w)
 {
-	uint64_t named = 0, running = 0, branched = 0, damaged = 0, labelled = 0;
+	uint64_t all = 0, named = 0, running = 0, branched = 0, damaged = 0, labelled = 0;
 
-	doc_name(d, "facets");
-	doc_open(d, '{');
-	put_facet(d, "project", rows, project_of);
-	put_facet(d, "agent", rows, agent_of);
-	put_facet(d, "store", rows, store_of);
-	for (size_t i = 0; i < rows->nr; i++) {
-		const struct grove_list_item *item = rows->row[i].item;
+	w.running = w.branched = w.damaged = w.labelled = 0;
+	for (size_t i = 0; i < grove_list_count(w.list); i++) {
+		const struct grove_list_item *item = grove_list_at(w.list, i);
 
+		if (!chosen(r, &w, item))
+			continue;
+		all++;
 		named += item->name != NULL;
-		running += running_of(w, item) != NULL;
+		running += running_of(&w, item) != NULL;
 		branched += item->has_shape && item->branches;
 		damaged += is_damaged(item);
 		labelled += item->has_shape && item->nr_labels;
 	}
-	doc_name(d, "view");
-	doc_open(d, '{');
-	doc_member_number(d, "named", named);
-	doc_member_number(d, "running", running);
-	if (w->shape) {
-		doc_member_number(d, "branched", branched);
-		doc_member_number(d, "damaged", damaged);
-		doc_member_number(d, "labelled", labelled);
+	doc_name(&r->out, "view");
+	doc_open(&r->out, '{');
+	if (!w.expiring)
+		doc_member_number(&r->out, "all", all);
+	doc_member_number(&r->out, "named", named);
+	doc_member_number(&r->out, "running", running);
+	if (w.shape) {
+		doc_member_number(&r->out, "branched", branched);
+		doc_member_number(&r->out, "damaged", damaged);
+		doc_member_number(&r->out, "labelled", labelled);
 	}
-	doc_puts(d, "}}");
+	doc_close(&r->out, '}');
+}
+
+static void put_facets(struct request *r, const struct wish *w)
+{
+	struct wish project = *w, agent = *w, store = *w;
+
+	project.project = NULL;
+	agent.agent = NULL;
+	store.store = NULL;
+	doc_name(&r->out, "facets");
+	doc_open(&r->out, '{');
+	put_facet(r, "project", &project, project_of);
+	put_facet(r, "agent", &agent, agent_of);
+	put_facet(r, "store", &store, store_of);
+	put_views(r, *w);
+	doc_close(&r->out, '}');
 }
 
 /* ------------------------------------------------------------------- paging */
@@ -339,7 +376,7 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 	if (!rc)
 		rc = good_cursor(r, query_text(r, "cursor"));
 	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged || w->labelled;
-	w->cost = query_lists(r, "fields", "cost");
+	w->cost = query_lists(r, "fields", "cost") || w->dearest;
 	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |
 		    (w->shape ? GROVE_LIST_SHAPE : 0) | (w->cost ? GROVE_LIST_COST : 0);
 	return rc;
@@ -347,7 +384,7 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 
 static int read_wish(struct request *r, struct wish *w, struct grove_list_options *o)
 {
-	static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance", NULL };
+	static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance", "cost", NULL };
 	uint64_t days = UINT64_MAX;
 	int sort = 0;
 	int rc = query_choice(r, "sort", sorts, &sort);
@@ -361,7 +398,8 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	o->query = query_text(r, "q");
 	if (o->query && !*o->query)
 		o->query = NULL;
-	o->sort = (enum grove_sort)sort;
+	w->dearest = sort == SORT_COST;
+	o->sort = w->dearest ? GROVE_SORT_MODIFIED : (enum grove_sort)sort;
 	if (!rc)
 		rc = query_number(r, "limit", &w->limit);
 	if (!rc)
@@ -369,6 +407,7 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	if (w->limit > LIMIT_MAX)
 		w->limit = LIMIT_MAX;
 	if (days != UINT64_MAX) {
+		w->expiring = 1;
 		o->flags |= GROVE_LIST_EXPIRING;
 		o->within = (int64_t)(days < 36500 ? days : 36500) * 86400000;
 	}
@@ -412,7 +451,7 @@ int get_sessions(struct request *r)
 		doc_member_number(&r->out, "total", rows.nr);
 		doc_member_number(&r->out, "rev", rev_of(l));
 		if (w.facets)
-			put_facets(&r->out, &w, &rows);
+			put_facets(r, &w);
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);

@@ -27,7 +27,7 @@ static const struct param list_query[] = {
 	{ "running", PARAM_FLAG, 0, NULL, "only sessions that an agent has open" },
 	{ "labelled", PARAM_FLAG, 0, NULL, "only sessions with labels" },
 	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within so many days" },
-	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance", "the order" },
+	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance|cost", "the order" },
 	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one that it came from, with its depth" },
 	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost: more about each, with commas between them" },
 	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },

@@ -131,6 +131,22 @@ scenario('forks hang below their session, in order of time', async (w) => {
   await p.context().close();
 });
 
+scenario('the list in other orders, and the counts of what a filter leaves out', async (w) => {
+  const p = await page(w, '/s?sort=cost');
+  await wait(p, () => document.querySelectorAll('.row').length > 8);
+  const costs = (await p.locator('.row .c-cost').allInnerTexts()).map((t) => (t.startsWith('<') ? 0.005 : Number(t.replace(/[^\d.]/g, '')) || 0));
+  assert.deepEqual(costs, [...costs].sort((a, b) => b - a));
+  await p.locator('select[aria-label=Order]').selectOption('size');
+  await wait(p, () => /sort=size/.test(location.search) && document.querySelectorAll('.row').length > 8 && !document.querySelector('.row.kid'));
+  const all = Object.fromEntries(await p.locator('.side a').evaluateAll((l) => l.map((a) => [a.querySelector('.trunc').textContent, a.querySelector('.n').textContent])));
+  await p.locator('.side a', { hasText: 'storefront' }).click();
+  await wait(p, () => [...document.querySelectorAll('.row .proj')].every((x) => x.textContent === 'storefront'));
+  const some = Object.fromEntries(await p.locator('.side a').evaluateAll((l) => l.map((a) => [a.querySelector('.trunc').textContent, a.querySelector('.n').textContent])));
+  for (const project of ['ledger-api', 'storefront', 'ops']) assert.equal(some[project], all[project], project);
+  assert.equal(some['All sessions'], all['storefront']);
+  await p.context().close();
+});
+
 scenario('a session opens at its leaf; tree and conversation agree', async (w, s) => {
   const p = await page(w, `/s/${s.id}`);
   await p.waitForSelector('.leafcard');
@@ -165,6 +181,23 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   await p.reload();
   await p.waitForSelector('.preview-pill');
   assert.equal(await settled(async () => (await top()).join('\n'), (now) => now === place), place);
+  await p.context().close();
+});
+
+scenario('what an address names comes to rest at the top and stays there; what a compaction kept is still in sight', async (w, s) => {
+  const seam = s.lines.find((l) => l.type === 'compaction'), told = JSON.parse(w.run('context', s.id, '--explain', '--json'));
+  const p = await page(w, `/s/${s.id}/e/${seam.id}`);
+  await wait(p, () => /but for the last/.test(document.querySelector('article.on .seam')?.textContent ?? ''));
+  const top = await settled(() => p.evaluate(() => Math.round(document.querySelector('article.on').getBoundingClientRect().top - document.querySelector('.flow').getBoundingClientRect().top)));
+  assert.ok(Math.abs(top) <= 1, `${top} pixels from the top`);
+  const before = told.explain.filter((e) => /compaction/.test(e.reason) && !e.included).length;
+  assert.match(await text(p, 'article.on .seam'), new RegExp(`Compacted\\s+${before} entries, 148k`));
+  await p.getByRole('button', { name: 'What was kept' }).click();
+  await wait(p, (id) => location.pathname.endsWith(id), seam.firstKeptEntryId);
+  await p.keyboard.press('k');
+  const faded = await settled(() => p.locator('.flow article').evaluateAll((l) => l.map((a) => `${a.querySelector('.hidden-ctx') ? '-' : '+'}`).join('')));
+  assert.match(faded, /^-+\++$/);
+  assert.ok(await p.locator('article', { hasText: 'Write down what you found' }).locator('.hidden-ctx').count() === 0);
   await p.context().close();
 });
 

@@ -1,7 +1,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { rail } from '../src/model/rail.ts';
-import { guessHeight, project, promptRow } from '../src/model/rows.ts';
+import { guessHeight, lastSeam, project, promptRow } from '../src/model/rows.ts';
 import { Skeleton } from '../src/model/skeleton.ts';
 import { wire, type Made } from './made.ts';
 
@@ -19,6 +19,16 @@ test('rows: changes join, results join their reply, a batch has its result', () 
   assert.deepEqual(p.rows.map((r) => r.lead), [true, true, true, false, true, true, true, true, true, true]);
   assert.deepEqual(p.rows.map((r) => r.faded).slice(0, 6), [true, true, true, true, false, false]);
   assert.equal(p.rowOf.get(5), 2);
+});
+
+test('what a compaction kept is still in sight', () => {
+  const s = Skeleton.from(wire(made));
+  const faded = (kept: string): boolean[] => project(s, s.path(s.leaf), { all: false, leaf: true, kept: s.index.get(kept)! }).rows.map((r) => r.faded).slice(0, 6);
+  assert.deepEqual(faded('a2'), [true, true, true, false, false, false]);
+  assert.deepEqual(faded('r2'), [true, true, false, false, false, false]);   // a result in the middle of its reply
+  assert.deepEqual(faded('x1'), [true, true, true, true, false, false]);     // not shown itself
+  assert.equal(s.id[lastSeam(s, s.path(s.leaf))], 'c1');
+  assert.equal(lastSeam(s, s.path(s.index.get('a2')!)), -1);
 });
 
 test('all shows what is hidden otherwise', () => {

@@ -50,7 +50,7 @@ function joins(kind: RowKind, s: Skeleton, i: number, above: Row | undefined): b
   return false;
 }
 
-export interface ProjectOptions { all: boolean; leaf: boolean; seamAt?: number }
+export interface ProjectOptions { all: boolean; leaf: boolean; kept?: number }   // kept: the first entry that the last compaction left in sight
 
 export function project(s: Skeleton, path: number[], o: ProjectOptions): Projected {
   const rows: Row[] = [];
@@ -82,17 +82,27 @@ export function project(s: Skeleton, path: number[], o: ProjectOptions): Project
     rows.push({ key: s.id[i]!, kind, entries: [i], lead, faded: false });
     if (kind === 'reply') for (const c of s.children(i)) if (s.isAside(c)) { rows[rows.length - 1]!.entries.push(c); rowOf.set(c, rows.length - 1); }
   }
-  fade(s, rows);
+  fade(s, rows, rowOf, o.kept ?? -1);
   if (notShown) rows.push({ key: '#hidden', kind: 'hidden', entries: [], lead: true, faded: false });
   if (o.leaf) rows.push({ key: '#leaf', kind: 'leaf', entries: [], lead: true, faded: false });
   return { rows, rowOf, notShown };
 }
 
-// Everything above the last seam is out of the model's sight.
-function fade(s: Skeleton, rows: Row[]): void {
-  let seam = rows.length - 1;
-  while (seam >= 0 && !(rows[seam]!.kind === 'seam' && s.kindAt(rows[seam]!.entries[0]!) !== 'b')) seam--;
-  for (let k = 0; k < seam; k++) rows[k]!.faded = true;
+// Everything above the last seam is out of the model's sight, but for what it kept.
+function fade(s: Skeleton, rows: Row[], rowOf: Map<number, number>, kept: number): void {
+  let end = rows.length - 1;
+  while (end >= 0 && !isSeam(s, rows[end]!.entries[0]!)) end--;
+  const seen = rowOf.get(kept);
+  if (seen !== undefined && seen < end) end = rows[seen]!.entries.includes(kept) ? seen : seen + 1;   // one that is not shown has the row above it
+  for (let k = 0; k < end; k++) rows[k]!.faded = true;
+}
+
+const isSeam = (s: Skeleton, i: number): boolean => s.kindAt(i) === 'c' || s.kindAt(i) === 'z';
+
+// The last entry of a path that closes off what is above it; -1 if there is none.
+export function lastSeam(s: Skeleton, path: number[]): number {
+  for (let k = path.length - 1; k >= 0; k--) if (isSeam(s, path[k]!)) return path[k]!;
+  return -1;
 }
 
 // A guess from kind and bytes; the list measures what it draws.

@@ -22,6 +22,7 @@ export interface Shown extends Source {
   readonly mayWrite: boolean;
   body(i: number): Entry | undefined;
   words(i: number): string;
+  keptFrom(seam: number): number;
   contextAfter(i: number): number | null;
   address(entryId: string): string;
   copy(text: string, what: string): void;

@@ -5,7 +5,7 @@ import type { ContextReply, Entry, Hit, SessionRecord, Subagents } from '../api/
 import { firstWords } from '../model/body.ts';
 import { idle, type LeafState } from '../model/leaf.ts';
 import { rail, type Zoom } from '../model/rail.ts';
-import { project } from '../model/rows.ts';
+import { lastSeam, project } from '../model/rows.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import type { Shown } from '../parts/shown.ts';
 
@@ -44,9 +44,12 @@ export abstract class Look implements Shown {
   readonly viewPath = computed(() => { this.shape.value; return this.skeleton.path(this.viewLeaf.value); });
   readonly onActivePath = computed(() => this.skeleton.mask(this.activePathIds.value));
   readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
+  // The last compaction on the path, and the first entry that it left in sight: its body says which.
+  readonly seam = computed(() => lastSeam(this.skeleton, this.viewPath.value));
+  private readonly inSight = computed(() => { this.bodyCount.value; return this.seam.value < 0 ? -1 : this.keptFrom(this.seam.value); });
   readonly visibleEntries = computed(() => {
     this.shape.value;
-    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null });
+    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null, kept: this.inSight.value });
   });
   readonly railRows = computed(() => {
     this.shape.value;
@@ -64,6 +67,13 @@ export abstract class Look implements Shown {
   abstract copy(text: string, what: string): void;
   abstract continueFrom(entryId: string): Promise<void>;
   abstract finishDraft(): void;
+
+  // The first entry above a compaction that the model still sees; -1 if there is none, or it is not known yet.
+  keptFrom(seam: number): number {
+    const id = this.body(seam)?.['firstKeptEntryId'];
+    const at = typeof id === 'string' ? this.skeleton.index.get(id) ?? -1 : -1;
+    return at >= 0 && at !== seam && this.skeleton.isAncestor(at, seam) ? at : -1;
+  }
 
   // First words of an entry: from the shape, else from its body.
   words(i: number): string {

@@ -50,6 +50,7 @@ export function Conversation(p: Props): JSX.Element {
     const a = v.scrollDirection === 'backward' ? from - ahead : from, b = v.scrollDirection === 'backward' ? to : to + ahead;
     const want: number[] = [];
     for (let k = Math.max(0, a); k <= Math.min(rows.length - 1, b); k++) want.push(...rows[k]!.entries.slice(0, 60), ...rows[k]!.entries.slice(-2));
+    if (session.seam.value >= 0) want.push(session.seam.value);
     session.need('rows', want, session.bodyCount.value === 0 || p.follow.value);
     p.onWindow({ from, to });
   }, [from, to, rows, session.bodyCount.value]);
@@ -129,11 +130,12 @@ export function Conversation(p: Props): JSX.Element {
         {!session.sessionMeta.value && <Bars rows={8} />}
         <div class="flow-in" style={{ height: `${size}px` }}>
           {items.map((it) => {
+            // A click selects the row before what was clicked acts: that may go elsewhere.
             const index = seat + it.index, row = rows[index]!;
             const mark = newSince.value !== null && row.entries.includes(newSince.value.entry);
             return (
               <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} data-row={index} class={index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
-                style={{ transform: `translateY(${it.start}px)` }} onClick={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
+                style={{ transform: `translateY(${it.start}px)` }} onClickCapture={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
                 {mark && <div class="newline"><span>new since you looked, {time(session.skeleton.time[newSince.value!.entry]!)}</span></div>}
                 <Boundary what="entry"><ConversationRow {...p} row={row} following={p.follow.value} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} />{named >= 0 && row.entries.includes(named) && session.body(named) && <Lines id={p.lines!.entry} entry={session.body(named)!} from={p.lines!.from} to={p.lines!.to} />}</Boundary>
               </article>

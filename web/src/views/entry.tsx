@@ -178,14 +178,14 @@ function Seam(p: RowProps): JSX.Element {
   const { before, after } = seamTokens(p.session, i);
   const open = p.folds.has(`${p.row.key}/sum`);
   const summary = entry ? summaryText(entry) : null;
-  const kept: string | undefined = entry?.['firstKeptEntryId'];
+  const kept = p.session.keptFrom(i), path = p.session.viewPath.value;
   const violet = p.row.kind === 'summary';
-  const above = p.session.viewPath.value.indexOf(i);
+  const here = path.indexOf(i), above = kept >= 0 ? path.indexOf(kept) : here;
   const figures = [above > 0 ? plural(above, 'entry', 'entries') : '', before !== null ? `${tokens(before)}${after !== null ? ` → ${tokens(after)}` : ''} tokens` : ''].filter(Boolean).join(', ');
   return (
-    <div class={`seam-row${violet ? ' violet' : ''}${p.row.faded ? ' hidden-ctx' : ''}`}><div class="sp"><b /></div><div>
-      <div class="seam"><div><strong>{violet ? 'Summary of a branch' : s.kindAt(i) === 'z' ? 'Context begins anew' : 'Compacted'}</strong> {!violet && <span class="soft num">{figures}</span>}<div class="dim">{violet ? 'The model sees this instead of the branch that was left.' : 'The model no longer sees what is above.'}</div></div>
-        <div class="end">{summary && <button class="btn sm" aria-expanded={open} onClick={() => p.toggle(`${p.row.key}/sum`)}>Summary</button>}{kept && s.index.has(kept) && kept !== s.id[i] && <button class="btn sm ghost" onClick={() => p.goTo(kept)}>What was kept</button>}{violet && typeof entry?.['fromId'] === 'string' && s.index.has(entry['fromId']) && <button class="btn sm ghost" onClick={() => p.view(entry['fromId'])}>That branch</button>}</div></div>
+    <div class={`seam-row${violet ? ' violet' : kept >= 0 ? ' keeps' : ''}${p.row.faded ? ' hidden-ctx' : ''}`}><div class="sp"><b /></div><div>
+      <div class="seam"><div><strong>{violet ? 'Summary of a branch' : s.kindAt(i) === 'z' ? 'Context begins anew' : 'Compacted'}</strong> {!violet && <span class="soft num">{figures}</span>}<div class="dim">{violet ? 'The model sees this instead of the branch that was left.' : kept >= 0 && !p.row.faded ? `The model no longer sees what is above, but for the last ${plural(here - above, 'entry', 'entries')}.` : 'The model no longer sees what is above.'}</div></div>
+        <div class="end">{summary && <button class="btn sm" aria-expanded={open} onClick={() => p.toggle(`${p.row.key}/sum`)}>Summary</button>}{kept >= 0 && <button class="btn sm ghost" onClick={() => p.goTo(s.id[kept]!)}>What was kept</button>}{violet && typeof entry?.['fromId'] === 'string' && s.index.has(entry['fromId']) && <button class="btn sm ghost" onClick={() => p.view(entry['fromId'])}>That branch</button>}</div></div>
       {open && summary?.is === 'text' && <div class="seam-x"><Prose entryId={s.id[i]!} text={summary.text} /></div>}
     </div></div>
   );

@@ -73,15 +73,20 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
     const el = scroller.current!;
     let timer = 0;
     const rest = (): void => { const p = held.current, row = p ? latest.current.rowOfKey(p.row) : undefined; if (row !== undefined && !latest.current.following()) setSeat((s) => seatFor(row, latest.current.rows.length, s)); };
-    const look = (): void => { held.current = latest.current.place(); clearTimeout(timer); timer = setTimeout(rest, 150) as unknown as number; };
+    const look = (): void => { unpin(); held.current = latest.current.place(); clearTimeout(timer); timer = setTimeout(rest, 150) as unknown as number; };
     el.addEventListener('scroll', look, { passive: true });
     return () => { el.removeEventListener('scroll', look); clearTimeout(timer); };
   }, []);
-  const latest = useRef({ rows, rowOfKey, following, place });
-  latest.current = { rows, rowOfKey, following, place };
+  const latest = useRef({ rows, rowOfKey, following, place, offsetOf });
+  latest.current = { rows, rowOfKey, following, place, offsetOf };
 
-  // A place that one came back to is held while heights become known, until one moves.
+  // A place that one went to is held while heights become known, until one moves: by hand, or by what scrolls
+  // without a key or a pointer (the browser's own search).
   const pin = useRef<Place | null>(null);
+  const unpin = (): void => {
+    const el = scroller.current!, to = pin.current ? latest.current.offsetOf(pin.current) : undefined;
+    if (to !== undefined && Math.abs(Math.min(to, el.scrollHeight - el.clientHeight) - el.scrollTop) > 2) pin.current = null;
+  };
   useLayoutEffect(() => {
     const to = pin.current && scroller.current ? offsetOf(pin.current) : undefined;
     if (to !== undefined && Math.abs(scroller.current!.scrollTop - to) >= 1) scroller.current!.scrollTop = to;
@@ -103,12 +108,12 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
   useLayoutEffect(settle, [at]);
   const toRow = (row: number, align: 'start' | 'center' | 'auto', px = 0): void => {
     pending.current = { row, align, px };
-    pin.current = null;
+    pin.current = align === 'start' && rows[row] ? { row: rows[row]!.key, px } : null;
     const to = seatFor(row, rows.length, at);
     if (row >= at && row < Math.min(rows.length, at + SEATS)) settle();
     else { held.current = null; setSeat(to); }
   };
-  const toPlace = (p: Place): boolean => { const row = rowOfKey(p.row); if (row === undefined) return false; toRow(row, 'start', p.px || 0.01); pin.current = p; return true; };
+  const toPlace = (p: Place): boolean => { const row = rowOfKey(p.row); if (row === undefined) return false; toRow(row, 'start', p.px || 0.01); return true; };
   const toEnd = (): void => { pin.current = null; const el = scroller.current; if (el) el.scrollTop = el.scrollHeight; };
   return { v, seat: at, toRow, toEnd, place, toPlace };
 }

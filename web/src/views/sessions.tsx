@@ -85,10 +85,6 @@ function FacetGroup({ title, name, values, lead, label }: { title: string; name:
   );
 }
 
-
-// What is searched for narrows the passages, not the list.
-const unfiltered = (q: URLSearchParams): boolean => ['view', 'project', 'agent', 'store'].every((k) => !q.has(k));
-
 const viewCount = (view: string): number | undefined => (view === 'expiring' ? expiring.value?.size : facets.value.view?.[view]);
 
 function Side(): JSX.Element {
@@ -96,7 +92,7 @@ function Side(): JSX.Element {
   const stores = byStore(f.store);
   return (
     <aside class="side" aria-label="Filters"><h2>View</h2>
-      {VIEWS.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? viewCount(v.view) : f.view?.['all'] ?? (unfiltered(route.value.query) ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
+      {VIEWS.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? viewCount(v.view) : f.view?.['all']} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
       <FacetGroup title="Project" name="project" values={f.project} lead={() => <Icon name="folder" />} label={project} />
       <FacetGroup title="Agent" name="agent" values={f.agent} lead={(a) => <Glyph agent={a} />} label={agentName} />
       {Object.keys(stores).length > 1 && <FacetGroup title="Store" name="store" values={stores} lead={() => <Icon name="layers" />} label={storeName} />}
@@ -123,13 +119,21 @@ async function loadWeek(): Promise<void> {
 
 // ---- data ------------------------------------------------------------------------
 
-async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<void> {
+// Forks stand below their session in order of time; any other order is one of sessions alone.
+const inThreads = (query: URLSearchParams): boolean => (query.get('sort') ?? 'modified') === 'modified';
+
+function pageParams(query: URLSearchParams): URLSearchParams {
   const params = listParams(query);
   params.delete('q');
   params.set('limit', String(PAGE));
-  params.set('facets', '1');
   params.set('fields', 'shape,cost,live,labels');
-  params.set('threads', '1');
+  if (inThreads(query)) params.set('threads', '1');
+  return params;
+}
+
+async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<void> {
+  const params = pageParams(query);
+  params.set('facets', '1');
   const r = await get<ListReply>('/sessions', params, signal);
   facets.value = r.facets ?? {};
   total.value = r.total;
@@ -144,11 +148,7 @@ async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<v
 
 async function loadMore(query: URLSearchParams): Promise<void> {
   if (!next) return;
-  const params = listParams(query);
-  params.delete('q');
-  params.set('limit', String(PAGE));
-  params.set('fields', 'shape,cost,live,labels');
-  params.set('threads', '1');
+  const params = pageParams(query);
   params.set('cursor', next);
   next = null;
   const r = await get<ListReply>('/sessions', params);
@@ -258,7 +258,7 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
   const byName = sessions.value.filter((s) => [s.name ?? '', s.firstMessage ?? '', project(s.cwd)].some((x) => x.toLowerCase().includes(lower))).slice(0, 20);
   if (failed) return <div class="empty"><b>{failed}</b></div>;
   // What is found is told best first; a page in order of time shows it so, too.
-  const byTime = (query.get('sort') ?? 'modified') === 'modified';
+  const byTime = inThreads(query);
   const groups = byTime ? [...reply?.groups ?? []].sort((a, b) => (b.session.modified < a.session.modified ? -1 : 1)) : reply?.groups ?? [];
   const inGroups = new Set(groups.map((g) => g.session.key));
   const names = byName.filter((s) => !inGroups.has(s.key));
@@ -302,8 +302,8 @@ function guess(r: ListRow): number { return r.is === 'day' ? 43 : r.is === 'more
 function List({ now, selected, scroller }: { now: number; selected: string | null; scroller: { current: HTMLElement | null } }): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const q = route.value.query;
-  const sort = q.get('sort') ?? 'modified';
-  const rows = useMemo(() => listRows(sessions.value, { now, days: sort === 'modified', open, threads: sort === 'modified' }), [sessions.value, now, sort, open]);
+  const threads = inThreads(q);
+  const rows = useMemo(() => listRows(sessions.value, { now, days: threads, open, threads }), [sessions.value, now, threads, open]);
   const v = useVirtual({ count: rows.length, scroller, guess: (i) => guess(rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 10, bottom: 72, stamp: [rows] });
   const items = v.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -334,7 +334,7 @@ export function SessionsPage(): JSX.Element {
   useEffect(() => { if (query.has('focus')) input.current?.focus(); }, [query]);
   // What is shown, in its order: of a search the sessions that were found.
   const searching = q.trim().length >= 2;
-  const order = (): string[] => (searching ? [...scroller.current?.querySelectorAll<HTMLElement>('.row') ?? []].map((e) => e.dataset['key']!) : listRows(sessions.value, { now, days: false, open: new Set(), threads: (query.get('sort') ?? 'modified') === 'modified' }).flatMap((r) => (r.is === 'session' ? [r.key] : [])));
+  const order = (): string[] => (searching ? [...scroller.current?.querySelectorAll<HTMLElement>('.row') ?? []].map((e) => e.dataset['key']!) : listRows(sessions.value, { now, days: false, open: new Set(), threads: inThreads(query) }).flatMap((r) => (r.is === 'session' ? [r.key] : [])));
   const move = (d: number): void => {
     const keys = order(), at = selected === null ? -1 : keys.indexOf(selected);
     const to = keys[Math.min(keys.length - 1, Math.max(0, at < 0 ? 0 : at + d))];

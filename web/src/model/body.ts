@@ -105,6 +105,17 @@ export function firstWords(entry: Entry, max = 120): string {
   return '';
 }
 
+// What an entry that edits another for the model shows in its place: null for nothing. One that says neither edits nothing.
+export function editOf(entry: Entry): { target: string; instead: string | null } | null {
+  const target = entry['targetId'], instead = entry['replacement'];
+  if (typeof target !== 'string' || instead === undefined) return null;
+  const parts = resultContent(instead?.content ?? []);
+  return { target, instead: instead === null ? null : [...parts.text.map(plainText), ...parts.images.map(() => 'an image')].join(' ') };
+}
+
+// A reply that only calls a tool begins with what it called it with: of an object in JSON its first text.
+export const firstArgument = (text: string): string => /^\{"[^"]+": ?"((?:[^"\\]|\\.)*)/.exec(text)?.[1]?.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1') ?? text;
+
 // The whole text of an entry, for Copy.
 export function allText(entry: Entry): string {
   return body(entry).blocks.map((b) => (b.is === 'text' ? plainText(b.text) : b.is === 'shell' ? `$ ${b.command}\n${plainText(b.output)}` : b.is === 'result' ? b.text.map(plainText).join('\n') : '')).filter(Boolean).join('\n\n');

@@ -96,7 +96,8 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
     }
     if (!keep[i] && above >= 0 && s.isAside(i)) { node[i] = above; if (c.steps[above]!) { c.steps[above]!++; c.failed[above]! += s.failed.get(i) ?? 0; } continue; }
     const steps = s.gap.get(i) ?? (s.kindAt(i) === 'm' && !hidden(s, i) ? 1 : 0);
-    if (!steps) { node[i] = above; continue; }
+    // What is not counted does not end the run that goes on behind it.
+    if (!steps) { node[i] = above; if (above >= 0 && c.last[above] === p && c.steps[above]! && s.first[i]! >= 0) c.last[above] = i; continue; }
     const only = above >= 0 && c.steps[above]! > 0 && c.last[above] === p;
     node[i] = only ? above : add(i, above, 0);
     c.last[node[i]!] = i;

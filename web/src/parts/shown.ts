@@ -18,6 +18,7 @@ export interface Shown extends Source {
   readonly isPreview: Value<boolean>;
   readonly context: Value<ContextReply | null>;
   readonly leafState: Value<LeafState>;
+  readonly edits: Value<ReadonlyMap<number, string | null>>;
   readonly acting: boolean;
   readonly mayWrite: boolean;
   body(i: number): Entry | undefined;

@@ -35,16 +35,18 @@ function InlineNodes({ nodes }: { nodes: Inline[] }): JSX.Element {
   })}</>;
 }
 
-function BlockNodes({ nodes }: { nodes: Node[] }): JSX.Element {
+// What stands within a list or a quote has its direction, which is that of its first letter.
+function BlockNodes({ nodes, within = false }: { nodes: Node[]; within?: boolean }): JSX.Element {
+  const dir = within ? undefined : 'auto';
   return <>{nodes.map((n, i) => {
     switch (n.t) {
-      case 'p': return <p key={i}><InlineNodes nodes={n.c} /></p>;
-      case 'h': return <p key={i} class={`h h${Math.min(n.level, 4)}`} role="heading" aria-level={Math.min(6, n.level + 2)}><InlineNodes nodes={n.c} /></p>;
+      case 'p': return <p key={i} dir={dir}><InlineNodes nodes={n.c} /></p>;
+      case 'h': return <p key={i} dir={dir} class={`h h${Math.min(n.level, 4)}`} role="heading" aria-level={Math.min(6, n.level + 2)}><InlineNodes nodes={n.c} /></p>;
       case 'ul': case 'ol': {
-        const items = n.items.map((item, k) => <li key={k} class={item.task === null ? undefined : 'task'}>{item.task !== null && <span class={item.task ? 'box on' : 'box'} role="img" aria-label={item.task ? 'done' : 'open'} />}<BlockNodes nodes={item.c} /></li>);
-        return n.t === 'ul' ? <ul key={i}>{items}</ul> : <ol key={i} start={n.start}>{items}</ol>;
+        const items = n.items.map((item, k) => <li key={k} class={item.task === null ? undefined : 'task'}>{item.task !== null && <span class={item.task ? 'box on' : 'box'} role="img" aria-label={item.task ? 'done' : 'open'} />}<BlockNodes nodes={item.c} within /></li>);
+        return n.t === 'ul' ? <ul key={i} dir={dir}>{items}</ul> : <ol key={i} dir={dir} start={n.start}>{items}</ol>;
       }
-      case 'quote': return <blockquote key={i}><BlockNodes nodes={n.c} /></blockquote>;
+      case 'quote': return <blockquote key={i} dir={dir}><BlockNodes nodes={n.c} within /></blockquote>;
       case 'pre': return <CodeLines key={i} lines={n.lines} cut={n.cut} lang={n.lang} />;
       case 'table': return <TableNode key={i} node={n} />;
       case 'html': return <div key={i}><pre class="code ashtml" tabIndex={0}>{visible(n.x)}</pre><span class="chip">HTML shown as text</span></div>;
@@ -57,7 +59,7 @@ function TableNode({ node }: { node: Extract<Node, { t: 'table' }> }): JSX.Eleme
   const side = (k: number): string | undefined => (node.align[k] === 'right' ? 'r' : node.align[k] === 'center' ? 'ctr' : undefined);
   return (
     <div class="tbl" tabIndex={0} role="group" aria-label="Table">
-      <table><thead><tr>{node.head.map((c, k) => <th key={k} class={side(k)} scope="col"><InlineNodes nodes={c} /></th>)}</tr></thead>
+      <table dir="auto"><thead><tr>{node.head.map((c, k) => <th key={k} class={side(k)} scope="col"><InlineNodes nodes={c} /></th>)}</tr></thead>
         <tbody>{node.rows.map((r, k) => <tr key={k}>{r.map((c, j) => <td key={j} class={side(j)}><InlineNodes nodes={c} /></td>)}</tr>)}</tbody></table>
       {node.cut > 0 && <p class="dim">{node.cut} more rows</p>}
     </div>
@@ -65,7 +67,7 @@ function TableNode({ node }: { node: Extract<Node, { t: 'table' }> }): JSX.Eleme
 }
 
 export function Plain({ text }: { text: string }): JSX.Element {
-  return <div class="plain">{readable(text)}</div>;
+  return <div class="plain" dir="auto">{readable(text)}</div>;
 }
 
 export function Markdown({ text }: { text: string }): JSX.Element {

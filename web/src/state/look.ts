@@ -2,7 +2,7 @@
 // folded and filtered. A server (session.ts) or the page itself (single/held.ts) fills it.
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import type { ContextReply, Entry, Hit, SessionRecord, Subagents } from '../api/types.ts';
-import { firstWords } from '../model/body.ts';
+import { editOf, firstArgument, firstWords } from '../model/body.ts';
 import { idle, type LeafState } from '../model/leaf.ts';
 import { rail, type Zoom } from '../model/rail.ts';
 import { lastSeam, project } from '../model/rows.ts';
@@ -51,6 +51,17 @@ export abstract class Look implements Shown {
     this.shape.value;
     return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null, kept: this.inSight.value });
   });
+  // Entries that a later one on the path edits for the model: what it sees instead, null for nothing.
+  readonly editing = computed(() => this.viewPath.value.filter((i) => this.skeleton.kindAt(i) === 'e'));
+  readonly edits = computed(() => {
+    this.bodyCount.value;
+    const all = new Map<number, string | null>();
+    for (const i of this.editing.value) {
+      const entry = this.body(i), edit = entry ? editOf(entry) : null, at = edit ? this.skeleton.index.get(edit.target) : undefined;
+      if (at !== undefined) all.set(at, edit!.instead);
+    }
+    return all;
+  });
   readonly railRows = computed(() => {
     this.shape.value;
     return rail(this.skeleton, { zoom: this.zoom.value, leaf: this.viewLeaf.value, open: this.open.value, shut: this.shut.value, show: this.show.value });
@@ -78,7 +89,7 @@ export abstract class Look implements Shown {
   // First words of an entry: from the shape, else from its body.
   words(i: number): string {
     const known = this.skeleton.text.get(i);
-    if (known) return known;
+    if (known) return this.skeleton.roleAt(i) === 'a' ? firstArgument(known) : known;
     const entry = this.body(i);
     return entry ? firstWords(entry) : '';
   }

@@ -13,7 +13,7 @@ import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
 import { Boundary, Bars } from './lazy.tsx';
 import { useFeed, type Place } from './feed.ts';
 
-const NEAR_END = 80, HOLD_MS = 400;
+const NEAR_END = 80, HOLD_MS = 400, EDITS_MAX = 200;
 
 // Where to go: to an entry, or back to a place that the history kept.
 export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; place?: Place; n: number }
@@ -51,6 +51,7 @@ export function Conversation(p: Props): JSX.Element {
     const want: number[] = [];
     for (let k = Math.max(0, a); k <= Math.min(rows.length - 1, b); k++) want.push(...rows[k]!.entries.slice(0, 60), ...rows[k]!.entries.slice(-2));
     if (session.seam.value >= 0) want.push(session.seam.value);
+    want.push(...session.editing.value.slice(-EDITS_MAX));
     session.need('rows', want, session.bodyCount.value === 0 || p.follow.value);
     p.onWindow({ from, to });
   }, [from, to, rows, session.bodyCount.value]);

@@ -58,8 +58,21 @@ function ForkBar({ p, at }: { p: RowProps; at: number }): JSX.Element | null {
   const others = all.filter((i) => i !== at).slice(0, 4);
   return (
     <div class="forkbar"><span class="pg"><button aria-label="Previous branch" onClick={() => to(-1)}>‹</button><span class="num">{here + 1} of {all.length}</span><button aria-label="Next branch" onClick={() => to(1)}>›</button></span><span>also tried from here:</span>
-      {others.map((i, k) => <span key={i} class="other"><button class="lnk trunc" onClick={() => p.view(s.id[i]!)}>{visible(p.session.words(i)) || s.id[i]!.slice(0, 8)}</button>{k < others.length - 1 && <span class="dim">·</span>}</span>)}{all.length - 1 > others.length && <span class="dim">and {all.length - 1 - others.length} more</span>}</div>
+      {others.map((i, k) => <span key={i} class="other"><button class="lnk trunc" dir="auto" onClick={() => p.view(s.id[i]!)}>{visible(p.session.words(i)) || s.id[i]!.slice(0, 8)}</button>{k < others.length - 1 && <span class="dim">·</span>}</span>)}{all.length - 1 > others.length && <span class="dim">and {all.length - 1 - others.length} more</span>}</div>
   );
+}
+
+// What a later edit took out of the context or replaced: a note in its place, what is stored on demand.
+function Edited({ p, i, children }: { p: RowProps; i: number; children: ComponentChildren }): JSX.Element {
+  const instead = p.session.edits.value.get(i);
+  if (instead === undefined) return <>{children}</>;
+  const name = `${p.row.key}/stored`, open = p.folds.has(name);
+  return <><p class="dim edited">{instead === null ? 'The model no longer sees this: a later edit took it out. ' : `The model sees this instead: “${visible(instead).slice(0, 280)}” `}<button class="lnk" aria-expanded={open} onClick={() => p.toggle(name)}>{open ? 'Hide what is stored' : 'Show what is stored'}</button></p>{open && children}</>;
+}
+
+function EditedResults({ p }: { p: RowProps }): JSX.Element | null {
+  const n = p.row.entries.slice(1).filter((i) => p.session.edits.value.has(i)).length;
+  return n ? <p class="dim edited">{plural(n, 'result')} above {n === 1 ? 'was' : 'were'} replaced or taken out for the model by a later edit.</p> : null;
 }
 
 function Waiting({ p, lines }: { p: RowProps; lines: number }): JSX.Element {
@@ -75,7 +88,7 @@ function Prompt(p: RowProps): JSX.Element {
   return (
     <Frame p={p} cls="usr">
       <div class="hd"><span class="who">{who}</span><time class="num" title={moment(p.session.skeleton.time[i]!)}>{time(p.session.skeleton.time[i]!)}</time><Labels p={p} /><span class="end"><EntryMenu p={p} id={id} /></span></div>
-      <div class="bubble">{b ? b.blocks.map((x, k) => <PromptBlock key={k} b={x} id={id} />) : <Waiting p={p} lines={2} />}</div>
+      <div class="bubble">{b ? <Edited p={p} i={i}>{b.blocks.map((x, k) => <PromptBlock key={k} b={x} id={id} />)}</Edited> : <Waiting p={p} lines={2} />}</div>
       <ForkBar p={p} at={i} />
     </Frame>
   );
@@ -144,15 +157,16 @@ function Reply(p: RowProps): JSX.Element {
   return (
     <Frame p={p} cls={head ? '' : 'tool'}>
       {head && <div class="hd"><span class="who">{visible(modelName(b.model))}</span><time class="num" title={moment(s.time[i]!)}>{time(s.time[i]!)}</time><Labels p={p} /><span class="end num"><span class="hidep quiet">{costLine(b, parent >= 0 ? s.time[i]! - s.time[parent]! : 0)}</span><EntryMenu p={p} id={id} /></span></div>}
-      {b.blocks.map((x, k) => {
+      <Edited p={p} i={i}>{b.blocks.map((x, k) => {
         if (x.is === 'thinking') { const name = `${p.row.key}/h${k}`; return <Thinking key={k} b={x} id={id} open={p.folds.has(name)} toggle={() => p.toggle(name)} />; }
         if (x.is === 'text') return 'text' in x.text && !x.text.text.trim() ? null : <Prose key={k} entryId={id} text={x.text} />;
         return x.is === 'image' ? <Picture key={k} entryId={id} image={x.image} /> : x.is === 'unknown' ? <span key={k} class="chip">{visible(x.type)}</span> : null;
-      })}
+      })}</Edited>
       {b.error && <div class="banner red"><Icon name="alert" small={false} /><span>{visible(b.error).slice(0, 400)}</span></div>}
       {b.stop === 'aborted' && <p class="dim">Stopped before it was finished.</p>}
       {head && tools.length + lone.length > 0 && <div class="gap" />}
       <ToolList p={p} tools={tools} lone={lone} />
+      <EditedResults p={p} />
       <ForkBar p={p} at={i} />
     </Frame>
   );

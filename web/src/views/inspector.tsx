@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
 import type { AgentLog, ContextReply, Entry, MessageHead } from '../api/types.ts';
 import { uncoloured } from '../model/ansi.ts';
-import { body } from '../model/body.ts';
+import { body, firstArgument } from '../model/body.ts';
 import { bytes, count, modelName, moment, money, plural, tokens } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { Batch } from '../parts/batch.tsx';
@@ -26,7 +26,7 @@ const roleOf = (m: MessageHead): string => ({ user: 'user', assistant: 'assistan
 // How a message begins: of a call what was called with, of a text its words without the marks of Markdown.
 function headOf(m: MessageHead): string {
   const text = uncoloured(m.head).replace(/(^|\s)#{1,6}\s/g, '$1').replace(/[`*]/g, '').replace(/\s+/g, ' ').trim();
-  const given = m.role === 'assistant' && m.title ? /^\{"[^"]+":"((?:[^"\\]|\\.)*)/.exec(text)?.[1] ?? text : text;
+  const given = m.role === 'assistant' && m.title ? firstArgument(text) : text;
   return m.title ? `${m.title} ${given}` : given;
 }
 
@@ -73,7 +73,7 @@ function ContextTab({ session, goTo }: { session: SessionState; goTo: (id: strin
       <div class="sect"><h2>What is sent<span class="end">in order</span></h2>
         <div class="msgs">{lines.slice(0, more).map((l, i) => ('out' in l
           ? <button key={i} class="mg out" onClick={() => { const k = session.skeleton.seq.indexOf(l.at); if (k >= 0) goTo(session.skeleton.id[k]!); }}><Icon name="layers" /><span class="trunc">{plural(l.n, 'entry', 'entries')} left out: {visible(l.out)}</span><Icon name="right" /></button>
-          : <button key={i} class="mg" data-entry={l.id ?? ''} onClick={() => { if (l.id) goTo(l.id); }}><span class="bar-bg" style={{ width: `${Math.max(1, (l.message.tokens / heaviest) * 100)}%` }} /><span class="num dim">{l.n}</span><span>{roleOf(l.message)}</span><span class="trunc">{visible(headOf(l.message))}</span><span class="r num">{tokens(l.message.tokens)}</span></button>))}
+          : <button key={i} class="mg" data-entry={l.id ?? ''} onClick={() => { if (l.id) goTo(l.id); }}><span class="bar-bg" style={{ width: `${Math.max(1, (l.message.tokens / heaviest) * 100)}%` }} /><span class="num dim">{l.n}</span><span>{roleOf(l.message)}</span><span class="trunc" dir="auto">{visible(headOf(l.message))}</span><span class="r num">{tokens(l.message.tokens)}</span></button>))}
           {lines.length > more && <button class="more" onClick={() => setMore(more + 500)}>{plural(lines.length - more, 'more message')}</button>}</div></div>
       <div class="acts l"><button class="btn sm" onClick={() => void get<{ messages: unknown[] }>(`${session.path}/context`, leafId ? { leaf: leafId } : {}).then((full) => copy(JSON.stringify(full.messages, null, 1), 'Messages'))}><Icon name="copy" />Copy as JSON</button></div>
     </div>

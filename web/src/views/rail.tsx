@@ -68,7 +68,7 @@ const Row = memo(function Row({ session, row, index, height, width, selected, hi
     <div class={`tr${row.onPath ? ' act' : ' off'}${row.node === 'seam' ? ' tseam' : ''}${selected ? ' sel' : ''}${hit ? ' found' : ''}`} role="treeitem" id={`rail-${index}`} aria-level={row.level} aria-posinset={index + 1} aria-setsize={total} aria-selected={selected}
       aria-expanded={row.folded ? false : undefined} style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }} onClick={() => choose(row)}>
       <LaneDrawing row={row} height={height} width={width} first={index === 0} passColours={passColours} />
-      <span class="x"><span class={`u trunc${dim ? ' dim' : ''}`}>{rowText(session, row)}</span>{label && <span class="chip tag">{visible(label)}</span>}{row.leaf && <span class="chip green">{session.isPreview.value ? 'shown' : 'leaf'}</span>}{row.folded && <span class="chip violet" title={`${row.folded.prompts} prompts, ${row.folded.entries} entries`}>{row.folded.prompts} · {count(row.folded.entries)}</span>}<span class="m num">{row.node === 'run' ? '' : time(session.skeleton.time[row.entry]!)}</span></span>
+      <span class="x"><span class={`u trunc${dim ? ' dim' : ''}`} dir="auto">{rowText(session, row)}</span>{label && <span class="chip tag">{visible(label)}</span>}{row.leaf && <span class="chip green">{session.isPreview.value ? 'shown' : 'leaf'}</span>}{row.folded && <span class="chip violet" title={`${row.folded.prompts} prompts, ${row.folded.entries} entries`}>{row.folded.prompts} · {count(row.folded.entries)}</span>}<span class="m num">{row.node === 'run' ? '' : time(session.skeleton.time[row.entry]!)}</span></span>
     </div>
   );
 });

@@ -49,7 +49,7 @@ export function SessionRow({ s, depth = 0, more = false, on = false, now }: { s:
   return (
     <a class={`row${depth ? ' kid' : ''}${on ? ' on' : ''}`} href={sessionAt(s.key)} data-key={s.key}>
       {depth > 0 && <span class={more ? 'thread on' : 'thread'} aria-hidden="true" />}<Glyph agent={s.agent} />
-      <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`}>{first || (s.name ? '' : 'No message yet')}</span></span>
+      <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc" dir="auto">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`} dir="auto">{first || (s.name ? '' : 'No message yet')}</span></span>
       <span class="proj trunc">{visible(project(s.cwd))}</span>
       <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>
       <span class="r num c-n">{count(s.entries ?? s.messageCount ?? 0)}</span>
@@ -248,7 +248,7 @@ export function Snippet({ hit }: { hit: Hit }): JSX.Element {
 function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {
   // A title or a label is said of the session: it stands on no path.
   const badge = hit.role === 'title' || hit.role === 'label' || !hit.entryId ? null : !hit.onActivePath ? <span class="chip violet">other branch</span> : !hit.inContext ? <span class="chip amber">hidden by compaction</span> : null;
-  return <a class="hit" href={sessionAt(session.key, hit.entryId || null)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class={VERBATIM.has(hit.role) ? 'trunc mono' : 'trunc'}><Snippet hit={hit} /></span><span>{badge}</span></a>;
+  return <a class="hit" href={sessionAt(session.key, hit.entryId || null)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class={VERBATIM.has(hit.role) ? 'trunc mono' : 'trunc'} dir="auto"><Snippet hit={hit} /></span><span>{badge}</span></a>;
 }
 
 function Results({ query, now, selected }: { query: URLSearchParams; now: number; selected: string | null }): JSX.Element {

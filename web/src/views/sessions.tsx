@@ -126,7 +126,7 @@ function pageParams(query: URLSearchParams): URLSearchParams {
   const params = listParams(query);
   params.delete('q');
   params.set('limit', String(PAGE));
-  params.set('fields', 'shape,cost,live,labels');
+  params.set('fields', 'shape,cost');
   if (inThreads(query)) params.set('threads', '1');
   return params;
 }

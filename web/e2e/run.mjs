@@ -325,6 +325,43 @@ scenario('continue from a prompt in the middle: said first, then done; its text 
   await p.context().close();
 });
 
+scenario('a prompt that is asked again can be appended from here, edited; the draft is gone then', async (w) => {
+  const s = fresh(w, 'Ask again here'), prompt = s.lines.filter((l) => l.message?.role === 'user')[1];
+  const p = await page(w, `/s/${s.id}/e/${prompt.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('c');
+  await p.getByRole('button', { name: 'Move and edit' }).click();
+  await p.waitForSelector('#draft');
+  await p.locator('#draft').fill('second prompt, in other words');
+  await p.getByRole('button', { name: 'Append as a message' }).click();
+  await wait(p, () => !document.querySelector('#draft') && [...document.querySelectorAll('.bubble')].some((b) => b.textContent.includes('in other words')));
+  const last = JSON.parse(readFileSync(w.file(s.id), 'utf8').trim().split('\n').at(-1));
+  const { parentId: mark } = last, { parentId } = JSON.parse(readFileSync(w.file(s.id), 'utf8').trim().split('\n').at(-2));
+  assert.deepEqual([last.message.role, JSON.stringify(last.message.content).includes('in other words'), [mark, parentId].includes(prompt.parentId)], ['user', true, true]);
+  assert.match(await text(p, '.forkbar'), /2 of 2[\s\S]*second prompt/);
+  await p.context().close();
+});
+
+scenario('what the tree shows is part of the address, and so is the entry when a panel is opened', async (w, s) => {
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.keyboard.press('2');
+  await wait(p, () => new URLSearchParams(location.search).get('zoom') === 'turns');
+  await p.getByRole('button', { name: 'Filter tree' }).click();
+  await p.getByLabel('Errors').check();
+  await wait(p, () => new URLSearchParams(location.search).get('show') === 'errors');
+  const rows = await settled(() => p.locator('.tr').count());
+  await moves(p, 'K');
+  const entry = /\/e\/([0-9a-f]{8})/.exec(p.url())[1];
+  await moves(p, 'i');
+  assert.match(p.url(), new RegExp(`/e/${entry}\\?`));
+  for (const part of ['zoom=turns', 'show=errors', 'panel=context']) assert.ok(p.url().includes(part), p.url());
+  await p.reload();
+  await p.waitForSelector('.insp-p');
+  await wait(p, (n) => document.querySelectorAll('.tr').length === n && document.querySelector('.seg [aria-pressed=true]').textContent === 'Turns', rows);
+  await p.context().close();
+});
+
 scenario('continue from a compaction switches, and says so first', async (w, s) => {
   const seam = s.lines.find((l) => l.type === 'compaction');
   const before = readFileSync(w.file(s.id));
@@ -701,6 +738,175 @@ scenario('palette and help', async (w) => {
   await p.context().close();
 });
 
+scenario('fifty prompts by J in 30,000 entries, then to 10 %: text soon after rest, nothing white on the way', async (w, s, all) => {
+  const p = await page(w, '/s');
+  const prompts = all.big.lines.filter((l) => l.message?.role === 'user' && l.message.content[0].text.startsWith('Prompt'));
+  await p.goto(`${w.base}/s/${all.big.id}/e/${prompts[100].id}`);
+  await p.waitForSelector('article.on');
+  await wait(p, () => !/Not all of it/.test(document.querySelector('.rail-f').textContent) && document.querySelectorAll('.tr').length > 10);
+  const text0 = (id) => all.big.lines.find((l) => l.id === id).message;
+  const seen = [];
+  for (let k = 0; k < 50; k++) { await moves(p, 'J'); seen.push(/\/e\/([0-9a-f]{8})/.exec(p.url())[1]); }
+  assert.equal(new Set(seen).size, 50);
+  assert.ok(seen.every((id) => text0(id).role === 'user'));
+  await wait(p, (t) => document.querySelector('article.on')?.textContent.includes(t), text0(seen.at(-1)).content[0].text.slice(0, 30));
+  // Each frame of a drag to 10 %: at every height of the list there is a row, and it says something.
+  const white = await p.evaluate(() => new Promise((done) => {
+    const f = document.querySelector('.flow'), box = f.getBoundingClientRect(), from = f.scrollTop, to = f.scrollHeight * 0.1, bad = [];
+    let k = 0;
+    const step = () => {
+      for (let y = box.top + 20; y < box.bottom - 60; y += 60) { const row = document.elementFromPoint(box.left + box.width / 2, y)?.closest('article, .follow, .flow-in'); if (!row || (row.tagName === 'ARTICLE' && !row.textContent.trim() && !row.querySelector('.wait'))) bad.push(`${k}: ${y}`); }
+      if (k++ < 40) { f.scrollTop = from + ((to - from) * k) / 40; requestAnimationFrame(step); } else done(bad);
+    };
+    requestAnimationFrame(step);
+  }));
+  assert.deepEqual(white, []);
+  await wait(p, () => !document.querySelector('.flow .wait') && document.querySelectorAll('.flow .tool-r, .flow .bubble p').length > 3);
+  await p.context().close();
+});
+
+scenario('states: loading, nothing found with the nearest word, damaged, not rendered', async (w, s, all) => {
+  for (let k = 0; k < 200 && (await (await fetch(`${w.api}/api/v1/search?q=replay`)).json()).index.state !== 'ready'; k++) await new Promise((r) => setTimeout(r, 100));
+  const q = await page(w, '/s?q=websoket');
+  await wait(q, () => /Nothing says “websoket”[\s\S]*Did you mean websocket\?/.test(document.querySelector('.empty')?.textContent ?? ''));
+  await q.locator('.empty a.go').click();
+  await q.waitForSelector('.hit mark');
+  // An answer that takes its time: grey bars, then what was asked for.
+  let go;
+  const later = new Promise((r) => { go = r; });
+  await q.route((u) => u.pathname === '/api/v1/sessions', async (r) => { await later; await r.continue(); });
+  await q.goto(`${w.base}/s`);
+  await q.waitForSelector('.main .bars .sk');
+  assert.equal(await q.locator('.main .row, .main .empty').count(), 0);
+  go();
+  await q.waitForSelector('.row');
+  assert.equal(await q.locator('.bars').count(), 0);
+  await q.context().close();
+  const broken = fresh(w, 'Half a file');
+  appendFileSync(w.file(broken.id), '{"type":"message","id":\nnot json at all\n{"type":"mess');
+  const p = await page(w, `/s/${broken.id}`);
+  await p.waitForSelector('.band.red');
+  assert.match(await text(p, '.band.red'), new RegExp(`3 lines are not JSON, and the last one is cut off\\. They are kept and skipped\\.\\s*grove check --fix --dry-run ${broken.id.slice(0, 8)}`));
+  assert.match(await text(p, '.flow'), /last answer/);
+  const hostile = new PiSession('Not rendered', '/home/ana/scratch', Date.now() - 9e6);
+  hostile.user('<img src=x onerror=alert(1)>\n\n[click](javascript:alert(1))');
+  hostile.say('<div onclick="alert(1)">\nblock\n</div>');
+  hostile.write(w.root);
+  await p.goto(`${w.base}/s/${hostile.id}`);
+  await wait(p, () => /HTML shown as text/.test(document.querySelector('.flow')?.textContent ?? '') && /link not followed/.test(document.querySelector('.flow').textContent));
+  assert.equal(await p.locator('.flow img, .flow a[href^=javascript]').count(), 0);
+  await p.context().close();
+});
+
+scenario('every key of the help does what it says, and single letters can be switched off', async (w) => {
+  const s = showpiece(Date.now() - 60 * 3600e3);
+  s.write(w.root);
+  const p = await page(w, '/s', { context: { permissions: ['clipboard-write'] } });
+  await p.addInitScript(() => { const c = navigator.clipboard, write = c.writeText.bind(c); c.writeText = (t) => { window.copied = t; return write(t); }; });
+  await p.goto(`${w.base}/s/${s.id}/e/${s.main}?q=replay`);
+  const has = (css) => p.waitForSelector(css), lacks = (css) => wait(p, (c) => !document.querySelector(c), css), press = (k) => p.keyboard.press(k);
+  await has('article.on');
+  await has('.tr.found');
+  await press('[');
+  await lacks('.rail');
+  await press('[');
+  await has('.rail');
+  for (const [k, tab] of [['i', 'Context'], ['r', 'Raw']]) { await press(k); await wait(p, (t) => document.querySelector('.insp-p [aria-selected=true]')?.textContent === t, tab); }
+  await press('r');
+  await lacks('.insp-p');
+  await press(']');
+  await has('.insp-p');
+  await press('Escape');
+  await lacks('.insp-p');
+  const theme = await p.evaluate(() => document.documentElement.dataset.theme);
+  await press('t');
+  await wait(p, (t) => document.documentElement.dataset.theme !== t, theme);
+  await press('O');
+  await has('.tool-x');
+  await press('O');
+  await lacks('.tool-x');
+  await moves(p, 'j');
+  const article = () => p.evaluate(() => location.pathname.split('/e/')[1]);
+  const one = await article();
+  await press('y');
+  await wait(p, () => /Link copied/.test(document.querySelector('.notice').textContent));
+  assert.equal(await p.evaluate(() => window.copied), `${w.base}/s/${s.id}/e/${one}`);
+  await moves(p, 'n');
+  const hit = await article();
+  await moves(p, 'n');
+  await moves(p, 'N');
+  assert.equal(await article(), hit);
+  await p.goto(`${w.base}/s/${s.id}/e/${s.main}`);
+  await has('article.on');
+  await press('Y');
+  await wait(p, () => /Text copied/.test(document.querySelector('.notice').textContent));
+  assert.match(await p.evaluate(() => window.copied), /^The dashboard loses events/);
+  await moves(p, 'l');
+  await has('.preview-pill');
+  await moves(p, 'j');
+  await moves(p, 'u');
+  await press('Escape');
+  await lacks('.preview-pill');
+  await press('f');
+  await has('.leafcard');
+  for (const [k, name] of [['3', 'All'], ['2', 'Turns'], ['1', 'Prompts']]) { await press(k); await wait(p, (t) => document.querySelector('.rail .seg [aria-pressed=true]').textContent === t, name); }
+  // The tree: arrows, ends, the first letter, all folds.
+  await p.locator('.tree').focus();
+  await p.keyboard.press('Home');
+  await wait(p, () => /Why do dashboards/.test(document.querySelector('.tr.sel')?.textContent ?? ''));
+  await p.keyboard.press('ArrowDown');
+  await wait(p, () => /steps/.test(document.querySelector('.tr.sel')?.textContent ?? ''));
+  await p.keyboard.type('Write');
+  await wait(p, () => /Write down/.test(document.querySelector('.tr.sel')?.textContent ?? ''));
+  await p.keyboard.press('End');
+  await wait(p, () => document.querySelector('.tr.sel .chip.green'));
+  await p.locator('.flow').focus();
+  await press('g');
+  await press('s');
+  await has('.row');
+  await press('j');
+  await has('.row.on');
+  const [tab] = await Promise.all([p.context().waitForEvent('page'), press('o')]);
+  await tab.waitForSelector('.leafcard');
+  await tab.close();
+  await press('?');
+  await has('.help');
+  await p.getByLabel('Single letters act').uncheck();
+  await press('Escape');
+  await lacks('dialog[open]');
+  await press('t');
+  await press('g');
+  await press('u');
+  await frames(p);
+  assert.match(p.url(), /\/s$/);
+  assert.notEqual(await p.evaluate(() => document.documentElement.dataset.theme), theme);
+  await press('Control+k');
+  await has('.pal [role=option]');
+  await p.context().close();
+});
+
+scenario('what a screen reader is told: landmarks, a feed with places, a tree with levels; with reduced motion nothing moves', async (w, s) => {
+  const p = await page(w, `/s/${s.id}/e/${s.main}?panel=context`);
+  await p.waitForSelector('article.on');
+  await p.waitForSelector('.mg');
+  const told = await p.evaluate(() => ({
+    landmarks: ['header', 'nav', 'main', 'aside'].map((t) => document.querySelectorAll(t).length),
+    feed: [...document.querySelectorAll('[role=feed] article')].map((a) => [a.getAttribute('aria-label'), Number(a.ariaPosInSet), Number(a.ariaSetSize)]),
+    tree: [...document.querySelectorAll('[role=tree] [role=treeitem]')].map((a) => [Number(a.ariaLevel), Number(a.ariaPosInSet), Number(a.ariaSetSize)]),
+    folds: [...document.querySelectorAll('.tool-r')].every((b) => b.tagName === 'BUTTON' && b.hasAttribute('aria-expanded')),
+    unnamed: [...document.querySelectorAll('button, a[href], input, select, [role=img]')].filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length || e.querySelector('img[alt]')?.alt)).map((e) => e.outerHTML.slice(0, 80)),
+    moving: [...document.querySelectorAll('*')].filter((e) => { const c = getComputedStyle(e); return parseFloat(c.transitionDuration) > 0 || c.animationName !== 'none'; }).length,
+  }));
+  assert.ok(told.landmarks.every((n) => n >= 1), String(told.landmarks));
+  const places = told.feed.map(([, k]) => k), size = told.feed[0][2];
+  assert.deepEqual(places, Array.from(places, (_, k) => places[0] + k));
+  assert.ok(told.feed.every(([label, k, n]) => /^(You|Assistant|Compacted|Workers|Tool|Change|Leaf|Not shown|Summary of a branch)(, \d+:\d\d(, .+)?)?$/s.test(label) && k <= n && n === size), JSON.stringify(told.feed));
+  assert.ok(told.feed.some(([label]) => /^You, .*The dashboard loses events/.test(label)));
+  assert.ok(told.tree.length > 10 && told.tree.every(([level, k, n]) => level >= 1 && k >= 1 && k <= n) && told.tree.some(([level]) => level > 1));
+  assert.deepEqual([told.folds, told.unnamed, told.moving], [true, [], 0]);
+  await p.context().close();
+});
+
 // Where the keyboard is can be seen: the focused element is on screen and has its ring.
 async function focusSeen(p, where) {
   const f = await p.evaluate(() => { const e = document.activeElement, r = e.getBoundingClientRect(), c = getComputedStyle(e.tagName === 'INPUT' ? e.closest('.field') : e.tagName === 'ARTICLE' ? e.querySelector('.bd, .seam-row > div:last-child') : e); return { is: `${e.tagName}.${e.className}`, ring: e.matches(':focus-visible') && (c.outlineStyle !== 'none' && parseFloat(c.outlineWidth) >= 2 || c.boxShadow !== 'none'), seen: r.width > 0 && r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth }; });
@@ -861,11 +1067,18 @@ scenario('a server that only reads: no acting control on any page', async (w, s)
   ro.home = w.home;
   ro.root = w.root;
   await ro.serve('--read-only');
-  for (const url of ['/s', `/s/${s.id}`, `/s/${s.id}?panel=context`]) {
-    const p = await page(ro, url);
-    await p.waitForSelector('.row, .leafcard');
-    for (const name of ['Continue', 'Rename', 'Delete', 'Label', 'Continue from here']) assert.equal(await p.getByRole('button', { name, exact: true }).count(), 0, `${name} on ${url}`);
-    await p.context().close();
+  const off = s.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent')).id;
+  for (const phone of [false, true]) {
+    for (const url of phone ? ['/s', `/s/${s.id}`] : ['/s', '/s?q=replay', `/s/${s.id}/e/${s.main}`, `/s/${s.id}/e/${off}?panel=context`, `/s/${s.id}/compare/${s.leaf}...${off}`, '/usage']) {
+      const p = await page(ro, url, { phone });
+      await p.waitForSelector('.row, .hit, .leafcard, .flow .bubble, .mg, .cmp-h, .kpis').catch((e) => assert.fail(`${url}: ${e.message}`));
+      for (const b of await p.getByRole('button', { name: /^(Entry|More)$/ }).all()) if (await b.isVisible()) { await b.click({ force: true }); break; }
+      for (const k of ['c', 'b', 'e', 'j', 'e', 'Delete']) await p.keyboard.press(k);
+      await frames(p);
+      assert.equal(await p.locator('dialog[open]').count(), 0, url);
+      for (const role of ['button', 'menuitem']) for (const name of [/^Continue/, /^Rename/, /^Delete/, /^Label/, /^Go on from/, /^Fork/, /^Append/]) assert.equal(await p.getByRole(role, { name }).count(), 0, `${name} on ${url}`);
+      await p.context().close();
+    }
   }
   ro.server.kill();
   ro.front?.close();

@@ -3,7 +3,8 @@
 import { lanes, FIRST, GOES_ON, type Lanes } from './lanes.ts';
 import { LEAF_MARK, SUPERSEDED, type Skeleton } from './skeleton.ts';
 
-export type Zoom = 'prompts' | 'turns' | 'all';
+export const ZOOMS = ['prompts', 'turns', 'all'] as const;
+export type Zoom = (typeof ZOOMS)[number];
 export type NodeKind = 'prompt' | 'reply' | 'run' | 'seam' | 'summary' | 'batch' | 'other';
 
 export interface RailRow {

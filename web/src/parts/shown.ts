@@ -29,4 +29,5 @@ export interface Shown extends Source {
   copy(text: string, what: string): void;
   continueFrom(entryId: string): Promise<void>;
   finishDraft(): void;
+  append(prompt: string): Promise<void>;
 }

@@ -119,4 +119,5 @@ export class Held extends Look {
   whole(): null { return null; }
   continueFrom(): Promise<void> { return Promise.resolve(); }
   finishDraft(): void { /* There is no draft. */ }
+  append(): Promise<void> { return Promise.resolve(); }
 }

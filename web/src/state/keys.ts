@@ -11,7 +11,7 @@ export type Keys = Record<string, (e: KeyboardEvent) => void>;
 const layers: { current: Keys }[] = [];
 let before = '', beforeAt = 0;
 
-const typing = (t: EventTarget | null): boolean => t instanceof HTMLElement && (t.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(t.tagName));
+const typing = (t: EventTarget | null): boolean => t instanceof HTMLElement && (t.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(t.tagName)) && (t as HTMLInputElement).type !== 'checkbox';
 
 function name(e: KeyboardEvent): string {
   if (e.ctrlKey || e.metaKey) return `Ctrl ${e.key.toLowerCase()}`;

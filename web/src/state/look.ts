@@ -78,6 +78,7 @@ export abstract class Look implements Shown {
   abstract copy(text: string, what: string): void;
   abstract continueFrom(entryId: string): Promise<void>;
   abstract finishDraft(): void;
+  abstract append(prompt: string): Promise<void>;
 
   // The first entry above a compaction that the model still sees; -1 if there is none, or it is not known yet.
   keptFrom(seam: number): number {

@@ -456,6 +456,18 @@ export class SessionState extends Look {
   cancel(): void { this.send({ on: 'cancel' }); }
   finishDraft(): void { if (this.leafState.value.at === 'idle') this.leafState.value = idle; }
 
+  // The prompt that was edited, as the next message; the agent answers it when it is resumed.
+  async append(prompt: string): Promise<void> {
+    const leaf = this.sessionMeta.value!.leafEntryId;
+    try {
+      await act('POST', `${this.path}/entries`, { role: 'user', content: prompt }, leaf === null ? {} : { parent: leaf });
+      this.finishDraft();
+      say('Appended. The agent answers it when it is resumed.');
+    } catch (e) {
+      say(e instanceof Error ? e.message : 'The message was refused.', 'bad');
+    }
+  }
+
   // Shown at once, taken back if refused.
   async label(entryId: string, text: string | null): Promise<void> {
     const i = this.skeleton.index.get(entryId);

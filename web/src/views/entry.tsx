@@ -271,9 +271,12 @@ function LeafCard(p: RowProps & { resume: string | null; following: boolean }): 
 // The text of a prompt that is to be asked again. It lives here and nowhere else.
 function Draft({ p, draft }: { p: RowProps; draft: string }): JSX.Element {
   const [text, setText] = useState(draft);
+  const [sending, setSending] = useState(false);
+  const meta = p.session.sessionMeta.value!;
+  const append = (): void => { setSending(true); void p.session.append(text).finally(() => setSending(false)); };
   return (
     <div class="draft"><label class="vh" for="draft">Your prompt, to edit</label><textarea id="draft" value={text} rows={Math.min(12, 2 + text.split('\n').length)} data-edited={text !== draft} onInput={(e) => setText(e.currentTarget.value)} />
-      <div class="acts"><button class="btn sm ghost" onClick={() => p.session.finishDraft()}>Discard</button><button class="btn sm" onClick={() => p.session.copy(text, 'Prompt')}><Icon name="copy" />Copy the prompt</button></div></div>
+      <div class="acts"><button class="btn sm ghost" onClick={() => p.session.finishDraft()}>Discard</button><button class="btn sm" onClick={() => p.session.copy(text, 'Prompt')}><Icon name="copy" />Copy the prompt</button>{p.session.mayWrite && meta.writable !== false && !meta.live && <button class="btn sm pri" disabled={sending || !text.trim()} onClick={append}>Append as a message</button>}</div></div>
   );
 }
 

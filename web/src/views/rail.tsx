@@ -85,7 +85,7 @@ function passes(rows: RailRow[], from: number, to: number): string[] {
   return out;
 }
 
-const FILTERS: [string, string][] = [['no-tools', 'No tools'], ['mine', 'Mine only'], ['labelled', 'Labelled'], ['errors', 'Errors']];
+export const FILTERS: [string, string][] = [['no-tools', 'No tools'], ['mine', 'Mine only'], ['labelled', 'Labelled'], ['errors', 'Errors']];
 
 function Filters({ session }: { session: Look }): JSX.Element {
   const [open, setOpen] = useState(false);
@@ -152,7 +152,8 @@ export function Rail({ session, choose, window: win, phone, width: wide, widen }
     else if (e.key === 'ArrowRight' && r?.folded) { e.preventDefault(); pick(r); }
     else if (e.key === 'ArrowLeft' && r && r.lane > 0) { e.preventDefault(); let k = selected; while (k > 0 && !(rows[k]!.first && rows[k]!.lane === r.lane)) k--; session.shut.value = new Set([...session.shut.value, rows[k]!.entry]); choose(rows[k]!.entry); }
     else if (e.key === '*') { e.preventDefault(); session.open.value = new Set(rows.filter((x) => x.folded).map((x) => x.entry).concat([...session.open.value])); }
-    else if (e.key.length === 1 && /[a-z]/i.test(e.key) && !e.ctrlKey && e.target === scroller.current) { typeAhead(e.key); }
+    // Letters look for a row when one came here by the keyboard; after a click they are the session's keys.
+    else if (/^\p{L}$/u.test(e.key) && !e.ctrlKey && !e.metaKey && scroller.current!.matches(':focus-visible')) { e.preventDefault(); typeAhead(e.key); }
   };
   const typed = useRef({ text: '', at: 0 });
   const typeAhead = (key: string): void => {

@@ -6,7 +6,7 @@ import { allText, body } from '../model/body.ts';
 import { agentName, money, plural, project, tokens, dayAndMonth } from '../model/format.ts';
 import { keep, readKept } from '../model/kept.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
-import type { Zoom } from '../model/rail.ts';
+import { ZOOMS } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
 import { parseLines } from '../parts/lines.tsx';
@@ -20,7 +20,7 @@ import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialo
 import { Inspector, type Tab } from './inspector.tsx';
 import { Menu } from './menu.tsx';
 import { useNarrow } from './narrow.ts';
-import { Rail, RAIL } from './rail.tsx';
+import { FILTERS, Rail, RAIL } from './rail.tsx';
 import { useReading } from './reading.ts';
 import { Glyph } from './sessions.tsx';
 import { windowOf } from './weights.tsx';
@@ -79,7 +79,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const url = (change: { entry?: string | null; query?: Record<string, string | null> }): string => {
     const query = new URLSearchParams(r.query);
     for (const [k, v] of Object.entries(change.query ?? {})) if (v === null) query.delete(k); else query.set(k, v);
-    return formatRoute({ ...r, entry: change.entry === undefined ? r.entry : change.entry, query });
+    return formatRoute({ ...r, entry: change.entry === undefined ? session.selectedEntryId.value ?? r.entry : change.entry, query });
   };
 
   const placed = (entry: string | null, how: 'moved' | 'jumped' | 'viewed'): void => {
@@ -92,7 +92,6 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   useEffect(() => {
     if (!meta) return;
     const s = session.skeleton;
-    session.zoom.value = (r.query.get('zoom') as Zoom) ?? session.zoom.value;
     const leaf = r.query.get('leaf');
     if (r.entry !== null && s.index.get(r.entry) === undefined) {
       const missing = r.entry;
@@ -115,6 +114,22 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     arrivedOnce.current = true;
   }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null, found]);
 
+  // What the tree shows is part of the address, too: an address that we did not write ourselves decides.
+  const zoom = session.zoom.value, show = [...session.show.value].join();
+  const written = useRef<string | null>(null);
+  const told = `${r.query.get('zoom') ?? 'prompts'} ${r.query.get('show') ?? ''}`;
+  useEffect(() => {
+    if (told === written.current) return;
+    written.current = told;
+    session.zoom.value = ZOOMS.find((z) => z === r.query.get('zoom')) ?? 'prompts';
+    session.show.value = new Set((r.query.get('show') ?? '').split(',').filter((f) => FILTERS.some(([name]) => name === f)));
+  }, [told]);
+  useEffect(() => {
+    const now = `${session.zoom.value} ${[...session.show.value].join()}`;
+    if (now === written.current) return;
+    written.current = now;
+    go(url({ query: { zoom: zoom === 'prompts' ? null : zoom, show: show || null } }), { replace: true });
+  }, [zoom, show]);
   useEffect(() => { setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : '')); if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } }); }, [meta?.name, meta?.id]);
   useEffect(() => { const q = r.query.get('q'); if (q && meta) void session.search(q); }, [r.query.get('q'), meta === null]);
   useEffect(() => {
@@ -211,7 +226,7 @@ function Bands({ session }: { session: SessionState }): JSX.Element | null {
   useEffect(() => { const t = setTimeout(() => void loadExpiring(), 1500); return () => clearTimeout(t); }, []);
   return (
     <>
-      {meta?.damaged && <div class="band red" role="alert"><Icon name="alert" small={false} /><span>{[meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '', meta.damaged.torn ? 'the last line is cut off' : ''].filter(Boolean).join(', and ')}. They are kept and skipped.</span><code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code></div>}
+      {meta?.damaged && <div class="band red" role="alert"><Icon name="alert" small={false} /><span>{[meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '', meta.damaged.torn ? `the last ${meta.damaged.malformed ? 'one' : 'line'} is cut off` : ''].filter(Boolean).join(', and ')}. They are kept and skipped.</span><code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code></div>}
       {ends && meta && <div class="band amber"><Icon name="clock" small={false} /><span>{agentName(meta.agent)} deletes this session on {dayAndMonth(Date.parse(ends))}. <code class="mono">grove archive</code> keeps it.</span></div>}
       {hits && <div class="band plain" role="status"><Icon name="search" small={false} /><span>{plural(hits.hits.length, 'passage')} {hits.hits.length === 1 ? 'says' : 'say'} “{visible(hits.q)}”. <kbd>n</kbd> and <kbd>N</kbd> go through them.</span><button class="iconbtn s26" aria-label="Close" onClick={() => { session.hits.value = null; }}><Icon name="x" /></button></div>}
     </>

@@ -1,12 +1,13 @@
 "use strict";
 
-const { Grove, groveFor } = require("./lib/world.cjs");
+const { Grove, groveFor, open } = require("./lib/world.cjs");
 const { Session } = require("./lib/session.cjs");
 const { GroveError } = require("./lib/errors.cjs");
 const binding = require("./lib/binding.cjs");
 
 module.exports = {
-	open: (what, options) => groveFor(options).open(what, options),
+	open,
+	session: (what, options) => groveFor(options).session(what, options),
 	create: (options) => groveFor(options).create(options),
 	recent: (options) => groveFor(options).recent(options),
 	list: (options) => groveFor(options).list(options),

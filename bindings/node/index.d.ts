@@ -37,6 +37,29 @@ export interface TreeNode {
 }
 
 /** What the model would be sent. */
+export interface SnapshotOptions {
+  /** Those of the active path alone, or none. Default: all. */
+  entries?: "all" | "path" | "none";
+  /** The seq of an earlier snapshot: only entries after it. */
+  after?: number;
+  limit?: number;
+  /** Longer texts become { $ref, bytes }. */
+  maxBody?: number;
+  /** With the bytes that are kept in blobs. */
+  blobs?: boolean;
+  /** Results of sub-agents have their projection in metadata. */
+  project?: boolean;
+}
+
+export interface Snapshot {
+  session: { id: string; [name: string]: any };
+  entries: Entry[];
+  activePath: string[];
+  childrenByParentId: { [id: string]: string[] };
+  labelsByEntryId: { [id: string]: string };
+  [name: string]: any;
+}
+
 export interface Context {
   messages: Message[];
   [name: string]: any;
@@ -50,7 +73,10 @@ export type ErrorCode =
 
 export class GroveError extends Error {
   readonly code: ErrorCode | (string & {});
-  readonly detail: { message: string; path?: string; line?: number; offset?: number };
+  /** The file it is about, and the place in it. */
+  readonly path?: string;
+  readonly line?: number;
+  readonly offset?: number;
 }
 
 // ---------------------------------------------------------------------- sessions
@@ -139,6 +165,8 @@ export class Session implements Iterable<Entry> {
   children(id: string | null): Entry[];
   tree(): TreeNode[];
   context(options?: ContextOptions): Context;
+  /** All that a user interface loads at once. */
+  snapshot(options?: SnapshotOptions): Snapshot;
 
   /** A message {role, …} or an entry {type, …}; the answer is the entry as it was stored. */
   append(entry: object, options?: AppendOptions): Entry;
@@ -343,7 +371,7 @@ export interface WatchEvent {
   /** It is about the entries [first, first + nr). */
   first: number;
   nr: number;
-  /** Names the session for open(). */
+  /** Names the session for session(). */
   key: string | null;
   /** Where all sessions of the watch are now. */
   cursor: string;
@@ -363,7 +391,8 @@ export interface RemoveOptions {
 /** Sessions of one environment, which is fixed when it is made. */
 export class Grove {
   constructor(options?: GroveOptions);
-  open(what: string | URL, options?: OpenOptions): Session;
+  /** By path, id, the beginning of an id, or "last". */
+  session(what: string | URL, options?: OpenOptions): Session;
   create(options?: CreateOptions): Session;
   recent(options?: CreateOptions): Session;
   list(options?: ListOptions): Promise<ListItem[]>;
@@ -374,10 +403,15 @@ export class Grove {
   remove(what: string | URL, options?: RemoveOptions): void;
   copy(what: string | URL, store: string): { id: string; path?: string };
   initStore(store: string): void;
+  /** Lets go of its stores when the sessions and watches that came from it are closed, too. */
+  close(): void;
+  [Symbol.dispose](): void;
 }
 
+/** The sessions of a store by its URL (a directory, "sqlite:FILE", "mysql://…"), or of another environment. */
+export function open(where?: string | URL | GroveOptions): Grove;
 /** By path, id, the beginning of an id, or "last". */
-export function open(what: string | URL, options?: OpenOptions & Where): Session;
+export function session(what: string | URL, options?: OpenOptions & Where): Session;
 /** The file comes with the first message. */
 export function create(options?: CreateOptions & Where): Session;
 /** The newest session of a directory, or a new one. */

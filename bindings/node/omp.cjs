@@ -296,6 +296,11 @@ function withLocks(Storage) {
 	};
 }
 
+/** A back end in the store with this URL, for an IndexedSessionStorage of one's own. */
+function openBackend(url, options) {
+	return new SessionStorageBackend(url, options);
+}
+
 /**
  * A storage in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". `host`
  * is oh-my-pi's module, whose IndexedSessionStorage does the rest; without one, as for xcsh, the
@@ -306,10 +311,10 @@ async function openStorage(url, host, options = {}) {
 	// older ones cannot tell when something was written
 	const Storage = Host.prototype.confirmWrites && Host.prototype.refresh ? withLocks(Host) : Host;
 	const storage = new Storage(
-		new SessionStorageBackend(url, { ...options, SessionWriteConflictError: host?.SessionWriteConflictError }),
+		openBackend(url, { ...options, SessionWriteConflictError: host?.SessionWriteConflictError }),
 	);
 	await storage.initialize();
 	return storage;
 }
 
-module.exports = { openStorage, SessionStorage, SessionStorageBackend };
+module.exports = { openBackend, openStorage, SessionStorage, SessionStorageBackend };

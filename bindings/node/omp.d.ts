@@ -88,5 +88,8 @@ export interface SessionStorageLocks {
 	deleteSessionWithArtifactsIf(path: string, shouldDelete: (text: string) => boolean): Promise<boolean>;
 }
 
+/** A back end for an IndexedSessionStorage of one's own. */
+export declare function openBackend(url: string, options?: ConstructorParameters<typeof SessionStorageBackend>[1]): SessionStorageBackend;
+
 /** A storage in the store with this URL. `host`: oh-my-pi's module; without one it is a SessionStorage. */
 export declare function openStorage(url: string, host?: any, options?: { sync?: "none" | "flush" | "always" }): Promise<any>;

@@ -1,4 +1,4 @@
 import omp from "./omp.cjs";
 
-export const { openStorage, SessionStorage, SessionStorageBackend } = omp;
+export const { openBackend, openStorage, SessionStorage, SessionStorageBackend } = omp;
 export default omp;

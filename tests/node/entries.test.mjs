@@ -28,7 +28,7 @@ function open(entries = stored, extra = "") {
 	newHome();
 	const file = path.join(scratch(), "s.jsonl");
 	fs.writeFileSync(file, [header, ...entries].map((e) => `${JSON.stringify(e)}\n`).join("") + extra);
-	return grove.open(file);
+	return grove.session(file);
 }
 
 test("an entry is what its line says, member by member", () => {
@@ -108,7 +108,7 @@ test("chunks of rows, in any order", () => {
 	assert.equal(s.branch().length, 1800);
 	assert.deepEqual(s.branch().slice(0, 1500), many);
 	assert.equal(s.at(1500).message.content, "more 0");
-	const other = grove.open(s.path);
+	const other = grove.session(s.path);
 	other.append(user("from another"));
 	s.append(user("after it"));
 	assert.deepEqual(s.entries().slice(-2).map((e) => e.message.content), ["from another", "after it"]);

@@ -69,7 +69,7 @@ test("a signal ends the work", async () => {
 
 test("many jobs at once, and the store changes meanwhile", async () => {
 	const ids = some(4);
-	const s = grove.open(ids[0]);
+	const s = grove.session(ids[0]);
 	const jobs = Array.from({ length: 40 }, (_, i) => (i % 3 ? grove.list() : i % 2 ? grove.usage() : grove.search("needle")));
 	for (let i = 0; i < 200; i++) s.append(user(`more ${i}`));
 	for (const answer of await Promise.all(jobs)) assert.ok(answer);

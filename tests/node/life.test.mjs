@@ -113,13 +113,13 @@ test("two copies of the package in one process", async () => {
 		for (const url of [undefined, "sqlite:" + process.env.HOME + "/s.db"]) {
 			const a = one.create({ cwd: "/tmp", store: url });
 			a.append({ role: "user", content: "one" });
-			const b = two.open(a.path ?? a.id, { store: url });
+			const b = two.session(a.path ?? a.id, { store: url });
 			b.append({ role: "user", content: "two" });
 			a.append({ role: "user", content: "three" });
 			b.refresh();
 			console.log(a.length, b.length, (await one.list({ store: url })).length, (await two.list({ store: url })).length);
 		}
-		try { two.open("none") } catch (e) { console.log(e instanceof two.GroveError, e instanceof one.GroveError) }
+		try { two.session("none") } catch (e) { console.log(e instanceof two.GroveError, e instanceof one.GroveError) }
 		console.log(fs.readFileSync("/proc/self/maps", "utf8").split("\\n").filter((l) => / r-xp .*grove\\.node/.test(l)).length);`);
 	assert.equal(status, 0, stderr);
 	assert.equal(stdout, "3 3 1 1\n3 3 1 1\ntrue false\n2\n");
@@ -134,7 +134,7 @@ test("open, append, close, over and over: memory and descriptors stay as they ar
 	const small = fs.readFileSync(first.path);
 	const cycle = async (nr) => {
 		for (let i = 0; i < nr; i++) {
-			const s = grove.open(first.path);
+			const s = grove.session(first.path);
 			s.append(user("again"));
 			s.close();
 			if (i % 100 !== 99) continue;
@@ -158,7 +158,7 @@ test("sessions that nobody closes go with the garbage", async () => {
 		first.append(user("x"));
 		let most = 0;
 		for (let i = 0; i < 2000; i++) {
-			grove.open(first.path).append(user("y" + i));
+			grove.session(first.path).append(user("y" + i));
 			if (i % 50 === 0) await new Promise(setImmediate);
 			most = Math.max(most, fs.readdirSync("/proc/self/fd").length);
 		}

@@ -49,7 +49,7 @@ test("a conversation is kept in a database and taken up again", async () => {
 	s.append(assistant("or not"), { sync: "always" });
 	assert.equal(s.path, null);
 	s.close();
-	const again = grove.open(s.id, { store: url });
+	const again = grove.session(s.id, { store: url });
 	assert.equal(again.branch().length, 2);
 	assert.equal(again.length, 3);
 	assert.equal(again.context().messages[1].content[0].text, "or not");
@@ -60,7 +60,7 @@ test("a conversation is kept in a database and taken up again", async () => {
 
 test("a wrong password is refused, and not told", () => {
 	const wrong = url.replace("s3cret", "gu3ss");
-	assert.throws(() => grove.open("x", { store: wrong }), (e) => e.code === "ACCESS" && !e.message.includes("gu3ss"));
+	assert.throws(() => grove.session("x", { store: wrong }), (e) => e.code === "ACCESS" && !e.message.includes("gu3ss"));
 });
 
 test("TLS is spoken, and the server known", async () => {
@@ -69,16 +69,16 @@ test("TLS is spoken, and the server known", async () => {
 	const other = certificate("other");
 	restart(`--ssl-cert=${own}.pem`, `--ssl-key=${own}.key`);
 	sql("ALTER USER grove@'127.0.0.1' REQUIRE SSL");
-	assert.throws(() => grove.open("x", { store: `${url}?tls=off` }), { code: "ACCESS" });
+	assert.throws(() => grove.session("x", { store: `${url}?tls=off` }), { code: "ACCESS" });
 	for (const options of ["tls=on", `tls=verify&ca=${own}.pem`]) {
 		const store = `${url}?${options}`;
 		const s = grove.create({ store, cwd: "/tmp" });
 		s.append(user("over TLS"));
 		s.close();
-		assert.equal(grove.open(s.id, { store }).context().messages.length, 1);
+		assert.equal(grove.session(s.id, { store }).context().messages.length, 1);
 		assert.ok((await grove.list({ store })).length > 0);
 	}
-	assert.throws(() => grove.open("x", { store: `${url}?tls=verify&ca=${other}.pem` }), { code: "ACCESS" });
+	assert.throws(() => grove.session("x", { store: `${url}?tls=verify&ca=${other}.pem` }), { code: "ACCESS" });
 });
 
 test("libraries use the OpenSSL that they were built for, not node's own", async () => {

@@ -37,7 +37,7 @@ test("a session is created, written and opened again", () => {
 	assert.deepEqual(s.header, lines(s.path)[0]);
 	s.close();
 
-	const again = grove.open(s.id);
+	const again = grove.session(s.id);
 	assert.equal(again.leaf, second.id);
 	assert.deepEqual(again.context().messages, [user("héllo \u{1f600}"), assistant("hi")]);
 	assert.deepEqual([again.id, again.cwd, again.dialect, again.agent], [s.id, "/tmp", "pi", "pi"]);
@@ -132,7 +132,7 @@ test("entries are submitted, and written by a thread", () => {
 	const submitted = Array.from({ length: 50 }, (_, i) => session.submit(user(`question ${i}`)));
 	assert.equal(submitted[1].parentId, submitted[0].id);
 	session.flush({ sync: "always" });
-	const again = grove.open(session.id, { store, mode: "read" });
+	const again = grove.session(session.id, { store, mode: "read" });
 	assert.deepEqual(again.branch().slice(2).map((entry) => entry.id), submitted.map((entry) => entry.id));
 	assert.equal(session.entry(submitted[7].id), submitted[7]);
 	session.close();
@@ -213,7 +213,7 @@ test("values are written as JSON.stringify has them", () => {
 
 test("what another handle wrote is taken in", () => {
 	const { s, d } = talk();
-	const other = grove.open(s.path);
+	const other = grove.session(s.path);
 	const x = other.append(user("from elsewhere"));
 	assert.equal(s.refresh(), true);
 	assert.equal(s.refresh(), false);
@@ -274,7 +274,43 @@ test("the newest session of a directory is continued", () => {
 	const fresh = grove.recent({ cwd: "/" });
 	assert.notEqual(fresh.id, s.id);
 	fresh.close();
-	assert.equal(new grove.Grove({ cwd: "/tmp" }).open("last", { mode: "read" }).id, s.id);
+	assert.equal(new grove.Grove({ cwd: "/tmp" }).session("last", { mode: "read" }).id, s.id);
+});
+
+test("a store is opened by its URL, and closed", async () => {
+	const url = `sqlite:${path.join(newHome(), "sessions.db")}`;
+	const world = grove.open(url);
+	const s = world.create({ cwd: "/tmp" });
+	s.append(user("in a database"));
+	assert.equal(world.session(s.id, { mode: "read" }).context().messages.length, 1);
+	assert.equal(grove.open({ store: url, cwd: "/tmp" }).session("last", { mode: "read" }).id, s.id);
+	assert.deepEqual((await world.list()).map((item) => item.id), [s.id]);
+	const found = world.search("database");
+	world.close();
+	world.close();
+	assert.equal((await found).length, 1, "what was begun goes on");
+	s.append(user("and on"));
+	assert.equal(s.context().messages.length, 2);
+	for (const call of [() => world.session(s.id), () => world.create(), () => world.list(), () => world.watch()]) {
+		await assert.rejects(async () => call(), { code: "INVAL", message: "this Grove is closed" });
+	}
+	s.close();
+	const again = grove.open({ store: url });
+	assert.equal(again.session(s.id, { mode: "read" }).length, 2);
+	assert.equal((await grove.open(new URL(`file://${newHome()}`)).list()).length, 0);
+	for (const wrong of [7, null, true]) assert.throws(() => grove.open(wrong), TypeError);
+});
+
+test("a snapshot has what an interface draws", () => {
+	const { s } = talk();
+	const whole = s.snapshot();
+	assert.deepEqual(whole.entries.map((entry) => entry.id), s.entries().map((entry) => entry.id));
+	assert.deepEqual(whole.activePath, s.branch().map((entry) => entry.id));
+	assert.equal(whole.session.id, s.id);
+	assert.equal(s.snapshot({ entries: "none" }).entries.length, 0);
+	assert.equal(s.snapshot({ limit: 1 }).entries.length, 1);
+	assert.throws(() => s.snapshot({ entries: "some" }), TypeError);
+	s.close();
 });
 
 test("other agents' dialects", () => {
@@ -292,7 +328,7 @@ test("a database is a store like another", () => {
 	s.append(user("in a database"));
 	assert.equal(s.path, null);
 	s.close();
-	const again = new grove.Grove({ store: url }).open(s.id);
+	const again = new grove.Grove({ store: url }).session(s.id);
 	assert.equal(again.context().messages.length, 1);
 	again.close();
 });
@@ -304,7 +340,7 @@ test("a session is found, copied and removed", () => {
 	assert.equal(grove.find(s.path).messageCount, 4);
 	grove.initStore(url);
 	assert.deepEqual(grove.copy(s.id, url), { id: s.id });
-	assert.equal(grove.open(s.id, { store: url, mode: "read" }).length, 4);
+	assert.equal(grove.session(s.id, { store: url, mode: "read" }).length, 4);
 	assert.throws(() => grove.copy(s.id, url), { code: "EXIST" });
 	s.close();
 	grove.remove(s.id, { trash: false });
@@ -316,26 +352,27 @@ test("a session is found, copied and removed", () => {
 test("reading only", () => {
 	const { s } = talk();
 	s.close();
-	const r = grove.open(s.path, { mode: "read" });
+	const r = grove.session(s.path, { mode: "read" });
 	assert.equal(r.length, 4);
 	assert.throws(() => r.append(user("x")), grove.GroveError);
 	r.close();
 });
 
-test("errors have a code and a detail", () => {
+test("errors have a code, and the place that they are about", () => {
 	newHome();
-	assert.throws(() => grove.open("nothing"), (e) => {
+	assert.throws(() => grove.session("nothing"), (e) => {
 		assert.ok(e instanceof grove.GroveError && e instanceof Error);
 		assert.equal(e.name, "GroveError");
 		assert.equal(e.code, "NOTFOUND");
-		assert.match(e.detail.message, /nothing/);
+		assert.match(e.message, /nothing/);
+		assert.ok(!("path" in e) && !("line" in e));
 		return true;
 	});
 	const s = grove.create({ cwd: "/tmp" });
 	assert.throws(() => s.append({ type: "label", targetId: "none", label: "x" }), { code: "NOTFOUND" });
-	assert.throws(() => grove.open(7), TypeError);
-	assert.throws(() => grove.open(), TypeError);
-	assert.throws(() => grove.open("x\0y"), TypeError);
+	assert.throws(() => grove.session(7), TypeError);
+	assert.throws(() => grove.session(), TypeError);
+	assert.throws(() => grove.session("x\0y"), TypeError);
 	assert.throws(() => grove.create({ id: "../x" }), { code: "INVAL" });
 	assert.throws(() => new grove.Grove({ store: "nonsense://x" }), { code: "INVAL" });
 	s.close();
@@ -344,7 +381,7 @@ test("errors have a code and a detail", () => {
 	assert.throws(() => s.leaf, { code: "INVAL" });
 	const file = path.join(process.env.HOME, "no.jsonl");
 	fs.writeFileSync(file, '{"type":"nothing"}\n');
-	assert.throws(() => grove.open(file), (e) => e.code === "DAMAGED" && e.detail.path === file);
+	assert.throws(() => grove.session(file), (e) => e.code === "DAMAGED" && e.path === file);
 });
 
 test("a session ends with its block", { skip: !Symbol.dispose }, () => {

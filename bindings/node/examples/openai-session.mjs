@@ -1,7 +1,7 @@
 // The OpenAI Agents SDK's Session on any store: run(agent, input, { session: new GroveSession({ … }) }).
 // Items are entries of a session, so "grove --store URL ls" and "show" know it, and nothing is
 // ever overwritten: what popItem() takes away is a branch that was left.
-import { create, initStore, open } from "grove-sessions";
+import { create, initStore, session } from "grove-sessions";
 
 const TYPE = "openai-item";
 
@@ -12,7 +12,7 @@ export class GroveSession {
 	constructor({ sessionId, store, cwd = process.cwd() } = {}) {
 		if (store) initStore(store);
 		try {
-			if (sessionId !== undefined) this.#session = open(sessionId, { store });
+			if (sessionId !== undefined) this.#session = session(sessionId, { store });
 		} catch (error) {
 			if (error.code !== "NOTFOUND") throw error;
 		}

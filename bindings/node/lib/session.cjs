@@ -12,6 +12,8 @@ const SYNC = { none: 0, flush: 1, always: 2 };
 const LEAF_PERSIST = 1;
 const LEAF_IN_CONVERSATION = 2;
 const CONTEXT = { snips: 1, whole: 2, llm: 4, explain: 8 };
+const SNAPSHOT = { blobs: 1, project: 2 };
+const SNAPSHOT_ENTRIES = { all: 0, path: 1, none: 2 };
 const FORK = { sameIds: 1, memory: 2, defer: 4 };
 const OUTCOMES = ["append", "switch", "replay"];
 
@@ -149,6 +151,12 @@ class Session {
 	context(options = {}) {
 		const { leaf, mode } = options;
 		return JSON.parse(binding.viewContext(this.#handle, target(leaf), mode, bits(CONTEXT, options)));
+	}
+
+	snapshot(options = {}) {
+		const { entries, after, limit, maxBody } = options;
+		const which = pick(SNAPSHOT_ENTRIES, entries, "entries");
+		return JSON.parse(binding.viewSnapshot(this.#handle, which, after, limit, maxBody, bits(SNAPSHOT, options)));
 	}
 
 	// ---------------------------------------------------------------- append

@@ -48,7 +48,7 @@ class Grove {
 		return grove.#world;
 	}
 
-	open(what, options = {}) {
+	session(what, options = {}) {
 		const flags =
 			(OPEN[options.mode ?? "write"] ?? OPEN.write) |
 			(options.strict ? 2 : 0) | (options.force ? 4 : 0) | (options.init ? 8 : 0) | (options.lazy ? 32 : 0);
@@ -95,6 +95,21 @@ class Grove {
 	initStore(store) {
 		binding.storeInit(this.#world, text(store, "store"));
 	}
+
+	/** Sessions and watches of it stay open, and jobs go on. */
+	close() {
+		binding.worldClose(this.#world);
+	}
+}
+if (Symbol.dispose) Object.defineProperty(Grove.prototype, Symbol.dispose, { value: Grove.prototype.close });
+
+/** Sessions by the URL of their store, or by options; without any, where the environment says. */
+function open(where) {
+	const isStore = typeof where === "string" || where instanceof URL;
+	if (!isStore && where !== undefined && (where === null || typeof where !== "object")) {
+		throw new TypeError("the URL of a store or options are expected");
+	}
+	return new Grove(isStore ? { store: where } : where);
 }
 
 /** Entries that a session in memory begins with, its header first or not there. */
@@ -130,4 +145,4 @@ function groveFor(options) {
 	return known.grove;
 }
 
-module.exports = { Grove, groveFor };
+module.exports = { Grove, groveFor, open };

@@ -136,6 +136,8 @@ napi_value throw_type(struct call *c, const char *message);
 struct world {
 	struct handle handle;
 	unsigned refs;
+	bool held;               /* one of these is JavaScript's */
+	bool closed;
 	struct grove *g;
 	char *cwd, *home, *dialect, *cache;
 	char **variables;        /* NAME, value, NAME, value, … */

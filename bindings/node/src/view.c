@@ -191,6 +191,23 @@ static napi_value view_context(struct call *c)
 	return v ? answer(c, v, grove_view_context(v, &opt, grove_buf_sink(&out)), &out) : NULL;
 }
 
+/* viewSnapshot(session, entries, after, limit, maxBody, flags): as JSON. */
+static napi_value view_snapshot(struct call *c)
+{
+	struct grove_snapshot_options opt = { .size = sizeof(opt) };
+	struct session *s;
+	struct grove_view *v;
+	struct grove_buf out = GROVE_BUF_INIT;
+	unsigned entries = GROVE_SNAPSHOT_ALL;
+
+	if (!take_unsigned(c, 1, &entries) || !take_u64(c, 2, &opt.after) || !take_u64(c, 3, &opt.limit) ||
+	    !take_u64(c, 4, &opt.max_body) || !take_unsigned(c, 5, &opt.flags))
+		return NULL;
+	opt.entries = (enum grove_snapshot_entries)entries;
+	v = take_view(c, &s);
+	return v ? answer(c, v, grove_view_snapshot(v, &opt, grove_buf_sink(&out)), &out) : NULL;
+}
+
 /* Rows as a Uint32Array; releases them. */
 static napi_value js_rows(struct call *c, struct grove_rows *rows)
 {
@@ -328,6 +345,7 @@ const struct function view_functions[] = {
 	{ "viewLines", view_lines },
 	{ "viewLog", view_log },
 	{ "viewContext", view_context },
+	{ "viewSnapshot", view_snapshot },
 	{ "viewConversation", view_conversation },
 	{ "viewRows", view_rows },
 	{ "viewHeads", view_heads },

@@ -35,15 +35,36 @@ struct world *world_ref(struct world *w)
 	return w;
 }
 
+/* One that was closed lets go of its stores as soon as no session, watch or job needs them. */
+static void let_go(struct world *w)
+{
+	if (!w->refs) {
+		world_free(w);
+	} else if (w->closed && w->held && w->refs == 1) {
+		grove_close(w->g);
+		w->g = NULL;
+	}
+}
+
 void world_unref(struct world *w)
 {
-	if (w && !--w->refs)
-		world_free(w);
+	if (!w)
+		return;
+	w->refs--;
+	let_go(w);
 }
 
 struct world *take_world(struct call *c, size_t i)
 {
-	return take_handle(c, i, kind);
+	struct world *w = take_handle(c, i, kind);
+
+	if (w && w->closed) {
+		struct grove_detail why = { .code = GROVE_EINVAL, .message = "this Grove is closed" };
+
+		throw_error(c, GROVE_EINVAL, &why);
+		return NULL;
+	}
+	return w;
 }
 
 static const char *variable(void *payload, const char *name)
@@ -126,9 +147,12 @@ static bool copy_member(struct call *c, size_t i, char **out)
 
 static void finalise(napi_env env, void *data, void *hint)
 {
+	struct world *w = data;
+
 	(void)env;
 	(void)hint;
-	world_unref(data);
+	w->held = false;
+	world_unref(w);
 }
 
 /* worldOpen(cwd, home, variables, stores, dialect, cache) */
@@ -151,6 +175,7 @@ static napi_value world_open(struct call *c)
 		throw_world(c, w, rc);
 		goto fail;
 	}
+	w->held = true;
 	if (napi_create_external(c->env, w, finalise, NULL, &result) == napi_ok)
 		return result;
 fail:
@@ -158,7 +183,20 @@ fail:
 	return NULL;
 }
 
+/* worldClose(world): more than once is as good as once. */
+static napi_value world_close(struct call *c)
+{
+	struct world *w = take_handle(c, 0, kind);
+
+	if (!w)
+		return NULL;
+	w->closed = true;
+	let_go(w);
+	return js_undefined(c);
+}
+
 const struct function world_functions[] = {
 	{ "worldOpen", world_open },
+	{ "worldClose", world_close },
 	{ NULL, NULL }
 };

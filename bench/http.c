@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -201,6 +202,22 @@ static struct peer *idle_peer(struct peer *all, size_t nr, size_t *from)
 	return NULL;
 }
 
+/*
+ * Waits to the microsecond: epoll_wait() knows milliseconds only, and to spin until the
+ * next append is due would take one of two cores from the server.
+ */
+static int wait_events(struct epoll_event *e, int max, int64_t ns)
+{
+	struct pollfd any = { .fd = poller, .events = POLLIN };
+	struct timespec wait = { 0 };
+
+	if (ns > 0) {
+		wait.tv_sec = ns / 1000000000;
+		wait.tv_nsec = ns % 1000000000;
+	}
+	return ppoll(&any, 1, &wait, NULL) > 0 ? epoll_wait(poller, e, max, 0) : 0;
+}
+
 static int append(size_t nr, double rate, double seconds)
 {
 	size_t offered = (size_t)(rate * seconds), sent = 0, done = 0, bad = 0, at = 0;
@@ -222,16 +239,16 @@ static int append(size_t nr, double rate, double seconds)
 	begin = now_ns();
 	while (done < offered) {
 		int64_t next = begin + (int64_t)((double)sent * 1e9 / rate), now = now_ns();
-		struct peer *p;
-		int n, wait = sent < offered ? (int)((next - now) / 1000000) : 1000;
+		struct peer *p = NULL;
+		int n;
 
 		while (sent < offered && next <= now && (p = idle_peer(all, nr, &at))) {
 			p->due = next;
 			ask_append(p, sent++);
 			next = begin + (int64_t)((double)sent * 1e9 / rate);
-			wait = 0;
 		}
-		n = epoll_wait(poller, e, 64, wait < 0 ? 1 : wait);
+		/* nothing to send, or nobody to send it: until an answer comes */
+		n = wait_events(e, 64, sent == offered || (next <= now && !p) ? 1000000000 : next - now_ns());
 		for (int i = 0; i < n; i++) {
 			p = e[i].data.ptr;
 			if (!read_answer(p, &status))

@@ -29,7 +29,7 @@ enum {
 	BUSY_MS = 5000,
 	IDLE_MAX = 8,
 	MOVE_FROM = 4000,           /* pages in the write-ahead log */
-	MOVE_AT_ONCE = 8192,        /* if it was never empty for so long, writers have to wait */
+	MOVE_AT_ONCE = 32768,       /* if it was never empty for so long, writers have to wait */
 	STRETCH_FROM = 16,          /* syncs */
 	STRETCH_TO = 4 << 20        /* a little more than SQLite lets accumulate there */
 };

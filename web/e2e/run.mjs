@@ -140,7 +140,7 @@ scenario('the list in other orders, and the counts of what a filter leaves out',
   await wait(p, () => /sort=size/.test(location.search) && document.querySelectorAll('.row').length > 8 && !document.querySelector('.row.kid'));
   const all = Object.fromEntries(await p.locator('.side a').evaluateAll((l) => l.map((a) => [a.querySelector('.trunc').textContent, a.querySelector('.n').textContent])));
   await p.locator('.side a', { hasText: 'storefront' }).click();
-  await wait(p, () => [...document.querySelectorAll('.row .proj')].every((x) => x.textContent === 'storefront'));
+  await wait(p, () => document.querySelectorAll('.row').length && [...document.querySelectorAll('.row .proj')].every((x) => x.textContent === 'storefront'));
   const some = Object.fromEntries(await p.locator('.side a').evaluateAll((l) => l.map((a) => [a.querySelector('.trunc').textContent, a.querySelector('.n').textContent])));
   for (const project of ['ledger-api', 'storefront', 'ops']) assert.equal(some[project], all[project], project);
   assert.equal(some['All sessions'], all['storefront']);

@@ -46,7 +46,7 @@ try {
     // Text is there when Markdown has been made and nothing is grey any more.
     await p.waitForFunction(() => document.querySelector('.row, .leafcard, .bubble, .tr, .kpis, .hit, .cmp-h') && !document.querySelector('.wait, .bars, .prose .plain:not(:has(mark))'), null, { timeout: 20_000 }).catch(() => undefined);
     await p.waitForFunction(() => document.querySelector('.conn .t')?.textContent !== 'Connecting', null, { timeout: 10_000 }).catch(() => undefined);
-    if (width > 500) for (const what of opened[n.replace('-dark', '')] ?? []) await p.locator(what).first().click();
+    if (width > 500) for (const what of opened[n.replace('-dark', '')] ?? []) await p.locator(what).first().evaluate((e) => e.closest('button').click());   // without a pointer: the place stays
     await p.waitForTimeout(1200);
     await p.screenshot({ path: join(out, `${n}.png`) });
     await context.close();

@@ -87,9 +87,16 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
     const el = scroller.current!, to = pin.current ? latest.current.offsetOf(pin.current) : undefined;
     if (to !== undefined && Math.abs(Math.min(to, el.scrollHeight - el.clientHeight) - el.scrollTop) > 2) pin.current = null;
   };
+  const pinnedAt = useRef<number | null>(null);
   useLayoutEffect(() => {
-    const to = pin.current && scroller.current ? offsetOf(pin.current) : undefined;
-    if (to !== undefined && Math.abs(scroller.current!.scrollTop - to) >= 1) scroller.current!.scrollTop = to;
+    const el = scroller.current, to = pin.current && el ? offsetOf(pin.current) : undefined;
+    if (to === undefined) return;
+    const wanted = Math.min(to, el!.scrollHeight - el!.clientHeight);
+    if (Math.abs(el!.scrollTop - wanted) >= 1) {
+      if (pinnedAt.current !== null && Math.abs(el!.scrollTop - pinnedAt.current) >= 1) { pin.current = null; return; }
+      el!.scrollTop = wanted;
+    }
+    pinnedAt.current = el!.scrollTop;
   });
   useEffect(() => {
     const el = scroller.current!, kinds = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
@@ -109,6 +116,7 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
   const toRow = (row: number, align: 'start' | 'center' | 'auto', px = 0): void => {
     pending.current = { row, align, px };
     pin.current = align === 'start' && rows[row] ? { row: rows[row]!.key, px } : null;
+    pinnedAt.current = null;
     const to = seatFor(row, rows.length, at);
     if (row >= at && row < Math.min(rows.length, at + SEATS)) settle();
     else { held.current = null; setSeat(to); }

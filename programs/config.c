@@ -266,12 +266,57 @@ static int close_whole(FILE *f)
 	return fclose(f) || bad ? -1 : 0;
 }
 
-int config_change(const char *key, const char *value, char *why, size_t size)
+/* Writes a file beside the old one and puts it in its place, with the old one's owner and mode. */
+static int replace_file(const char *path, const char *text, const char *key, const char *value)
 {
-	char path[PATH_MAX], temp[PATH_MAX + 16], real[PATH_MAX], *text;
+	char temp[PATH_MAX + 16];
+	struct stat old;
 	unsigned found;
 	FILE *f;
 	int fd;
+
+	snprintf(temp, sizeof(temp), "%s.XXXXXX", path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return -1;
+	if (!stat(path, &old) && (fchmod(fd, old.st_mode & 07777) || fchown(fd, old.st_uid, old.st_gid)))
+		errno = 0;   /* who may write there need not own it */
+	found = write_changed(f, text, key, value);
+	if (close_whole(f) || (found || value ? rename(temp, path) : unlink(temp))) {
+		unlink(temp);
+		return -1;
+	}
+	return found || value ? 0 : 1;
+}
+
+/*
+ * Others who change the file wait until this descriptor is closed. They replace it, so what
+ * was locked need not be what is there now. -1: there is none, or it cannot be locked.
+ */
+static int lock_file(const char *path, int create)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct stat ours, now;
+
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600), rc;
+
+		if (fd < 0)
+			return -1;
+		do
+			rc = fcntl(fd, F_OFD_SETLKW, &all);
+		while (rc && errno == EINTR);
+		if (rc || (!fstat(fd, &ours) && !stat(path, &now) && ours.st_dev == now.st_dev && ours.st_ino == now.st_ino))
+			return fd;
+		close(fd);
+	}
+}
+
+int config_change(const char *key, const char *value, char *why, size_t size)
+{
+	char path[PATH_MAX], real[PATH_MAX], *text;
+	int lock, rc;
 
 	*why = '\0';
 	if (config_path("config", path, sizeof(path))) {
@@ -281,25 +326,18 @@ int config_change(const char *key, const char *value, char *why, size_t size)
 	/* a link stays a link */
 	if (realpath(path, real))
 		memcpy(path, real, sizeof(path));
+	if (value && make_dirs(path))
+		return failed(path, why, size);
+	lock = lock_file(path, value != NULL);
 	text = read_file(path, why, size);
 	if (*why)
-		return -1;
-	if (!text && !value)
-		return 1;
-	snprintf(temp, sizeof(temp), "%s.XXXXXX", path);
-	fd = make_dirs(path) ? -1 : mkostemp(temp, O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f) {
+		rc = -1;
+	else if (!text && !value)
+		rc = 1;
+	else if ((rc = replace_file(path, text, key, value)) < 0)
 		failed(path, why, size);
-		free(text);
-		return -1;
-	}
-	found = write_changed(f, text, key, value);
 	free(text);
-	if (close_whole(f) || (found || value ? rename(temp, path) : unlink(temp))) {
-		failed(path, why, size);
-		unlink(temp);
-		return -1;
-	}
-	return found || value ? 0 : 1;
+	if (lock >= 0)
+		close(lock);
+	return rc;
 }

@@ -9,7 +9,8 @@
  * What is code may hold a < as it is. What is code is a question of the whole page, so only
  * what is certain counts: a fence that begins in the first column, which no list or
  * quotation can hold; and a code span within a line, if every one before it in its paragraph
- * ended in its own line, and no cell of a table ends within it.
+ * ended in its own line, and no cell of a table ends within it. So fences in lists, and
+ * those that are indented a little, are moved to the first column with what they hold.
  */
 #include "export.h"
 
@@ -20,7 +21,7 @@
 struct text {
 	struct doc *d;
 	char fence;              /* of the fence that is open; 0: none */
-	size_t fence_len;
+	size_t fence_len, fence_indent;  /* of the fence as it was */
 	int loose;               /* a code span may be open since an earlier line of the paragraph */
 	int after_text;          /* the line before is part of a paragraph */
 };
@@ -36,28 +37,58 @@ static size_t run_of(struct grove_slice s, size_t at, char c)
 
 static int is_blank(struct grove_slice line, size_t from)
 {
-	while (from < line.len && strchr(" \t\r", line.ptr[from]) && line.ptr[from])
+	while (from < line.len && strchr(" \t\r\v\f", line.ptr[from]) && line.ptr[from])
 		from++;
 	return from == line.len;
 }
 
-/* Does the line begin or end a fence? */
-static int see_fence(struct text *t, struct grove_slice line)
+/* Where the markers of lists end that the line begins with, and of quotations if `quotes`. */
+static size_t markers_end(struct grove_slice line, int quotes)
 {
-	size_t indent = run_of(line, 0, ' '), n;
+	size_t at = 0;
+
+	for (;;) {
+		size_t p = at + run_of(line, at, ' '), digits = 0;
+		char c = p < line.len ? line.ptr[p] : 0;
+
+		if (c == '>' && quotes) {
+			at = p + 1;
+			continue;
+		}
+		while (digits < 9 && p + digits < line.len && line.ptr[p + digits] >= '0' && line.ptr[p + digits] <= '9')
+			digits++;
+		p += digits;
+		c = p < line.len ? line.ptr[p] : 0;
+		if (!c || !strchr(digits ? ".)" : "-*+", c) || p + 1 >= line.len || (line.ptr[p + 1] != ' ' && line.ptr[p + 1] != '\t'))
+			return at;
+		at = p + 2;
+	}
+}
+
+/* Is the line one of a fence? `from`: where what is written of it begins. */
+static int see_fence(struct text *t, struct grove_slice line, size_t *from)
+{
+	size_t indent = run_of(line, 0, ' '), markers, n;
 	char c = indent < line.len ? line.ptr[indent] : 0;
 
 	if (t->fence) {
 		n = c == t->fence ? run_of(line, indent, c) : 0;
-		if (indent < 4 && n >= t->fence_len && is_blank(line, indent + n))
+		*from = indent < t->fence_indent ? indent : t->fence_indent;
+		if (indent < t->fence_indent + 4 && n >= t->fence_len && is_blank(line, indent + n)) {
 			t->fence = 0;
+			*from = indent;
+		}
 		return 1;
 	}
+	markers = markers_end(line, 0);
+	indent = markers + run_of(line, markers, ' ');
+	c = indent < line.len ? line.ptr[indent] : 0;
 	n = c == '`' || c == '~' ? run_of(line, indent, c) : 0;
-	if (indent || n < 3 || (c == '`' && memchr(line.ptr + n, '`', line.len - n)))
+	if (indent - markers > 3 || n < 3 || (c == '`' && memchr(line.ptr + indent + n, '`', line.len - indent - n)))
 		return 0;
 	t->fence = c;
 	t->fence_len = n;
+	t->fence_indent = *from = indent;
 	return 1;
 }
 
@@ -118,41 +149,57 @@ static void put_inline(struct text *t, struct grove_slice line, size_t at)
 	}
 }
 
-/* Headings of the first two levels are ours. Returns how much of the line was written. */
+/* Headings of the first two levels are ours, in a list or a quotation too. Returns how much of the line was written. */
 static size_t put_heading(struct text *t, struct grove_slice line)
 {
-	size_t indent = run_of(line, 0, ' '), n = run_of(line, indent, '#');
+	size_t markers = markers_end(line, 1), indent = run_of(line, markers, ' '), n = run_of(line, markers + indent, '#');
+	size_t end = markers + indent + n;
 
-	if (indent > 3 || !n || n > 6 || (indent + n < line.len && !strchr(" \t", line.ptr[indent + n])))
+	if (indent > 3 || !n || n > 6 || (end < line.len && !strchr(" \t", line.ptr[end])))
 		return 0;
+	put_bytes(t, line, 0, markers ? markers + indent : 0);
 	doc_puts(t->d, n < 5 ? "##" : n == 5 ? "#" : "");
-	return indent;
+	return markers + indent;
 }
 
 /* A line of = or - makes a heading of the one above it. */
-static int is_underline(struct grove_slice line)
+static int is_underline(struct grove_slice line, size_t from)
 {
-	size_t indent = run_of(line, 0, ' '), n;
-	char c = indent < line.len ? line.ptr[indent] : 0;
+	size_t indent = run_of(line, from, ' '), n;
+	char c = from + indent < line.len ? line.ptr[from + indent] : 0;
 
-	n = c == '=' || c == '-' ? run_of(line, indent, c) : 0;
-	return n && indent < 4 && is_blank(line, indent + n);
+	n = c == '=' || c == '-' ? run_of(line, from + indent, c) : 0;
+	return n && indent < 4 && is_blank(line, from + indent + n);
 }
 
 static void put_text_line(struct text *t, struct grove_slice line)
 {
-	if (see_fence(t, line)) {
-		doc_add(t->d, line);
+	size_t from, markers = markers_end(line, 1);
+
+	if (see_fence(t, line, &from)) {
+		put_bytes(t, line, from, line.len);
 		t->loose = t->after_text = 0;
 	} else if (is_blank(line, 0)) {
 		t->loose = t->after_text = 0;
+	} else if (t->after_text && is_underline(line, markers)) {
+		from = markers + run_of(line, markers, ' ');
+		put_bytes(t, line, 0, from);
+		doc_puts(t->d, "\\");
+		put_inline(t, line, from);
 	} else {
-		if (t->after_text && is_underline(line))
-			doc_puts(t->d, "\\");
 		put_inline(t, line, put_heading(t, line));
 		t->after_text = 1;
 	}
 	doc_puts(t->d, "\n");
+}
+
+/* Where the line at `at` ends, and the next one begins: after \n, \r or both. */
+static size_t line_end(const struct grove_buf *text, size_t at, size_t *next)
+{
+	while (at < text->len && text->ptr[at] != '\n' && text->ptr[at] != '\r')
+		at++;
+	*next = at + 1 + (at + 1 < text->len && text->ptr[at] == '\r' && text->ptr[at + 1] == '\n');
+	return at;
 }
 
 void export_markdown_text(struct doc *d, struct grove_slice text)
@@ -162,13 +209,10 @@ void export_markdown_text(struct doc *d, struct grove_slice text)
 
 	if (!d->rc)
 		d->rc = grove_buf_utf8(&utf8, text);
-	for (size_t at = 0; at < utf8.len && !d->rc;) {
-		const char *end = memchr(utf8.ptr + at, '\n', utf8.len - at);
-		size_t n = (end ? (size_t)(end - utf8.ptr) : utf8.len) - at;
-		struct grove_slice line = { utf8.ptr + at, n && utf8.ptr[at + n - 1] == '\r' ? n - 1 : n };
+	for (size_t at = 0, next; at < utf8.len && !d->rc; at = next) {
+		size_t end = line_end(&utf8, at, &next);
 
-		put_text_line(&t, line);
-		at += n + 1;
+		put_text_line(&t, (struct grove_slice){ utf8.ptr + at, end - at });
 	}
 	for (size_t i = 0; t.fence && i < t.fence_len; i++)
 		doc_add(d, (struct grove_slice){ &t.fence, 1 });

@@ -50,7 +50,6 @@ static void html_becomes_text(void **state)
 static void what_only_looks_like_code_is_text(void **state)
 {
 	(void)state;
-	check("- a\n  ```\n<b>", "- a\n  ```\n&lt;b>\n");          /* the list ends, and its fence with it */
 	check("> ```\n<b>", "> ```\n&lt;b>\n");
 	check("    ```\n<b>", "    ```\n&lt;b>\n");
 	check("``` a`b\n<b>", "``` a`b\n&lt;b>\n");                  /* no fence has a backquote in its first line */
@@ -65,9 +64,21 @@ static void fences_end(void **state)
 	(void)state;
 	check("```\nopen", "```\nopen\n```\n");
 	check("~~~~\n~~~\n```\n<b>", "~~~~\n~~~\n```\n<b>\n~~~~\n");
-	check("````\n```\n<b>\n  `````  \n<b>", "````\n```\n<b>\n  `````  \n&lt;b>\n");
+	check("````\n```\n<b>\n  `````  \n<b>", "````\n```\n<b>\n`````  \n&lt;b>\n");
 	check("```\n    ```\n<b>\n```", "```\n    ```\n<b>\n```\n");
 	check("```\n``` x\n<b>\n```", "```\n``` x\n<b>\n```\n");
+}
+
+/* Where one would end is not certain, so it is moved to where it is. */
+static void fences_begin_in_the_first_column(void **state)
+{
+	(void)state;
+	check("   ~~~\nopen", "~~~\nopen\n~~~\n");
+	check("1. a\n   ```c\n   if (a < b)\n       c;\n   ```\n2. b", "1. a\n```c\nif (a < b)\n    c;\n```\n2. b\n");
+	check("- a\n  ```\n<b>", "- a\n```\n<b>\n```\n");
+	check("- ```\n  <b>\n  ```\n<b>", "```\n<b>\n```\n&lt;b>\n");
+	check("  ```\n      ```\n  ```\n<b>", "```\n    ```\n```\n&lt;b>\n");
+	check("a\r```\r<b>", "a\n```\n<b>\n```\n");
 }
 
 static void headings_stay_below_ours(void **state)
@@ -82,6 +93,10 @@ static void headings_stay_below_ours(void **state)
 	check("User\n===", "User\n\\===\n");
 	check("User\n---", "User\n\\---\n");
 	check("a\n\n---\n\nb", "a\n\n---\n\nb\n");
+	check("> # User", "> ### User\n");
+	check("1. - > # User", "1. - > ### User\n");
+	check("> User\n> ===", "> User\n> \\===\n");
+	check("a\r# User\r\n# b", "a\n### User\n### b\n");
 }
 
 static void what_is_not_utf8_is_mended(void **state)
@@ -97,6 +112,7 @@ int main(void)
 		cmocka_unit_test(html_becomes_text),
 		cmocka_unit_test(what_only_looks_like_code_is_text),
 		cmocka_unit_test(fences_end),
+		cmocka_unit_test(fences_begin_in_the_first_column),
 		cmocka_unit_test(headings_stay_below_ours),
 		cmocka_unit_test(what_is_not_utf8_is_mended),
 	};

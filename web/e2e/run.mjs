@@ -928,6 +928,7 @@ scenario('keyboard alone: list, session, branch, label, compare, usage; where it
   await focusSeen(p, 'search');
   await press('Escape', 'j');
   await wait(p, () => /Resume event streams/.test(document.querySelector('.row.on .name')?.textContent ?? ''));
+  await wait(p, () => document.activeElement?.classList.contains('row'));
   await focusSeen(p, 'list');
   await press('Enter');
   await p.waitForSelector('.leafcard');
@@ -1054,6 +1055,8 @@ scenario('30,000 entries and 400 branches: the leaf in view, under 3 MB', async 
   await p.goto(`${w.base}/s/${all.big.id}`);
   await p.waitForSelector('.leafcard', { timeout: 30_000 });
   await wait(p, () => document.querySelector('.flow').textContent.includes('The end of a long session'));
+  // The figures of the header come last.
+  await wait(p, () => /\d/.test(document.querySelector('.meter .num').textContent) && /\$/.test(document.querySelector('.sh .sub').textContent));
   assert.ok(bytes < 3e6, `${bytes} bytes`);
   const nodes = await p.evaluate(() => document.querySelectorAll('*').length);
   assert.ok(nodes < 3000, `${nodes} nodes`);

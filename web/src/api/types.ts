@@ -133,6 +133,9 @@ export interface ContextReply {
   leafReason?: { rule: string; entryId: string | null };
 }
 
+// What a context weighs, without the messages.
+export type ContextFigures = Omit<ContextReply, 'messages' | 'entryIds'>;
+
 export interface Plan {
   outcome: 'append' | 'replay' | 'switch';
   leafAfter: string | null;

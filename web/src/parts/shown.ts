@@ -1,6 +1,6 @@
 // What the rows of a conversation need of the session they show. The viewer gives one that is connected to a
 // server; a page that is one file gives one that holds everything.
-import type { ContextReply, Entry, SessionRecord, Subagents } from '../api/types.ts';
+import type { ContextFigures, Entry, SessionRecord, Subagents } from '../api/types.ts';
 import type { LeafState } from '../model/leaf.ts';
 import type { Skeleton } from '../model/skeleton.ts';
 import type { Source } from './source.ts';
@@ -16,7 +16,7 @@ export interface Shown extends Source {
   readonly viewPath: Value<number[]>;
   readonly viewLeaf: Value<number>;
   readonly isPreview: Value<boolean>;
-  readonly context: Value<ContextReply | null>;
+  readonly context: Value<ContextFigures | null>;
   readonly leafState: Value<LeafState>;
   readonly edits: Value<ReadonlyMap<number, string | null>>;
   readonly acting: boolean;

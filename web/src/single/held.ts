@@ -2,7 +2,7 @@
 // (see README): what is known of it, its shape, then one entry a line in the order of the shape. An entry is
 // parsed when it is looked at, so that a page of many megabytes is there at once.
 import { signal } from '@preact/signals';
-import type { ContextReply, Entry, SessionRecord, Subagents, TreeWire } from '../api/types.ts';
+import type { ContextFigures, Entry, SessionRecord, Subagents, TreeWire } from '../api/types.ts';
 import { allText, body } from '../model/body.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { Look, noSubagents } from '../state/look.ts';
@@ -42,7 +42,7 @@ export class Held extends Look {
   readonly key: string;
   readonly sub = null;
   readonly known: Known;
-  readonly context = signal<ContextReply | null>(null);
+  readonly context = signal<ContextFigures | null>(null);
   readonly acting = false;
   readonly mayWrite = false;
   private readonly at: number[];

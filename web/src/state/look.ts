@@ -1,7 +1,7 @@
 // What is looked at of a session, wherever it comes from: its shape, the path that is shown, what is selected,
 // folded and filtered. A server (session.ts) or the page itself (single/held.ts) fills it.
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
-import type { ContextReply, Entry, Hit, SessionRecord, Subagents } from '../api/types.ts';
+import type { ContextFigures, Entry, Hit, SessionRecord, Subagents } from '../api/types.ts';
 import { editOf, firstArgument, firstWords } from '../model/body.ts';
 import { idle, type LeafState } from '../model/leaf.ts';
 import { rail, type Zoom } from '../model/rail.ts';
@@ -30,7 +30,7 @@ export abstract class Look implements Shown {
 
   abstract readonly key: string;
   abstract readonly sub: string | null;
-  abstract readonly context: ReadonlySignal<ContextReply | null>;
+  abstract readonly context: ReadonlySignal<ContextFigures | null>;
   abstract readonly acting: boolean;
   abstract readonly mayWrite: boolean;
 

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { act, ApiError, get, getBest, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
-import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire } from '../api/types.ts';
+import type { ContextFigures, ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
@@ -26,7 +26,8 @@ interface Turns { seq: number[]; context: (number | null)[]; cost: (number | nul
 
 export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
-  readonly context = signal<ContextReply | null>(null);
+  readonly context = signal<ContextFigures | null>(null);
+  readonly sent = signal<ContextReply | null>(null);   // with the messages, while one looks at them
   readonly mark = signal<string | null>(null);   // one end of a comparison
   private readonly turns = signal<Turns | null>(null);
   readonly cost = computed(() => { const c = (this.turns.value?.cost ?? []).filter((x) => x !== null); return c.length ? c.reduce((a, b) => a + b, 0) : null; });
@@ -511,7 +512,7 @@ export class SessionState extends Look {
   private figuresLater(wait = FIGURES_MS): void {
     if (this.context.value === null || (this.figures && wait)) return;
     clearTimeout(this.figures);
-    this.figures = setTimeout(() => { this.figures = 0; void this.loadContext(this.contextLeaf); void this.loadTurns(); }, wait) as unknown as number;
+    this.figures = setTimeout(() => { this.figures = 0; void (this.sent.value ? this.loadSent(this.contextLeaf) : this.loadContext(this.contextLeaf)); void this.loadTurns(); }, wait) as unknown as number;
   }
 
   // Context and cost of each reply, by the number of its line.
@@ -534,14 +535,19 @@ export class SessionState extends Look {
     return null;
   }
 
-  async loadContext(leaf: string | null): Promise<void> {
+  private async askContext<T extends ContextFigures>(leaf: string | null, messages: 'none' | 'head'): Promise<T | null> {
     this.contextLeaf = leaf;
     try {
-      this.context.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, messages: 'head', ...(leaf ? { leaf } : {}), ...this.params });
+      return this.context.value = await get<T>(`${this.path}/context`, { explain: 1, parts: 1, messages, ...(leaf ? { leaf } : {}), ...this.params });
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
+      return null;
     }
   }
+
+  // The figures alone are a few hundred bytes; with how each message begins, megabytes.
+  async loadContext(leaf: string | null): Promise<void> { await this.askContext(leaf, 'none'); }
+  async loadSent(leaf: string | null): Promise<void> { this.sent.value = await this.askContext<ContextReply>(leaf, 'head') ?? this.sent.value; }
 
   async search(q: string): Promise<void> {
     if (!q) { this.hits.value = null; return; }

@@ -58,11 +58,11 @@ function inOrder(c: ContextReply, session: SessionState): Line[] {
 }
 
 function ContextTab({ session, goTo }: { session: SessionState; goTo: (id: string) => void }): JSX.Element {
-  const c = session.context.value;
+  const c = session.sent.value;
   const leafId = session.isPreview.value && session.viewLeaf.value >= 0 ? session.skeleton.id[session.viewLeaf.value]! : null;
   const [more, setMore] = useState(200);
-  useEffect(() => { if (!session.context.value) void session.loadContext(leafId); }, [c === null, leafId]);
-  useEffect(() => { void session.loadContext(leafId); }, [leafId]);
+  useEffect(() => { void session.loadSent(leafId); }, [leafId]);
+  useEffect(() => () => { session.sent.value = null; }, [session]);
   if (!c) return <Bars />;
   const lines = inOrder(c, session);
   const heaviest = c.messages.reduce((most, m) => Math.max(most, m.tokens), 1);

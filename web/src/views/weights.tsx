@@ -1,6 +1,6 @@
 // What a context weighs, part by part.
 import type { JSX } from 'preact';
-import type { ContextReply } from '../api/types.ts';
+import type { ContextFigures, ContextReply } from '../api/types.ts';
 import { count, tokens } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { usualWindow } from '../model/windows.ts';
@@ -20,7 +20,7 @@ export function whole(c: ContextReply): { parts: Part[]; used: number; estimate:
 }
 
 // How much was sent, of how much: as the session tells, else as models of this name usually take.
-export function windowOf(c: ContextReply | null): { used: number; limit: number | null } | null {
+export function windowOf(c: ContextFigures | null): { used: number; limit: number | null } | null {
   const w = c?.window;
   return w ? { used: w.used, limit: w.limit ?? usualWindow(c!.model?.modelId, w.used) } : null;
 }

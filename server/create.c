@@ -262,7 +262,6 @@ static int has_trash(void)
 /* Where it is, and what goes with it. The owner that the client named plays no part. */
 static int put_what_goes(struct request *r, struct held *h)
 {
-	struct grove_counts n = { .size = sizeof(n) };
 	struct grove_view *v;
 	uint64_t agents = 0;
 	int rc = hold_view(r, h, &v);
@@ -274,7 +273,6 @@ static int put_what_goes(struct request *r, struct held *h)
 	}
 	if (rc)
 		return rc;
-	grove_view_counts(v, &n);
 	pthread_mutex_lock(&h->lock);
 	if (h->reader)
 		grove_session_subagent_each(h->reader, count_one, &agents);
@@ -283,7 +281,7 @@ static int put_what_goes(struct request *r, struct held *h)
 	doc_member(&r->out, "store", h->store);
 	doc_member(&r->out, "path", h->path);
 	put_owner(&r->out, h);
-	doc_member_number(&r->out, "entries", n.entries);
+	doc_member_number(&r->out, "entries", count_entries(v));
 	doc_member_number(&r->out, "agents", agents);
 	doc_member_number(&r->out, "blobs", count_blobs(v));
 	doc_member_bool(&r->out, "trash", h->path && has_trash());

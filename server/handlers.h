@@ -87,6 +87,7 @@ void put_opener(struct doc *d, const struct in_use *by);
 int refuse_live(struct request *r, struct held *h);
 /* session.c: the record of a session, as an object's members. */
 void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v);
+uint64_t count_entries(const struct grove_view *v);
 /* Whose it is, as the member agentId. */
 void put_owner(struct doc *d, struct held *h);
 /* The state that an answer shows, as members. */

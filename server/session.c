@@ -51,6 +51,18 @@ static int64_t newest(const struct grove_view *v, int64_t created)
 	return t;
 }
 
+/* As a snapshot counts them: nodes of the tree, without grove's own marks. */
+uint64_t count_entries(const struct grove_view *v)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < grove_view_count(v); i++)
+		nr += !grove_view_entry(v, i, &e) && e.kind != GROVE_KIND_META &&
+		      !(e.flags & (GROVE_ENTRY_SUPERSEDED | GROVE_ENTRY_LEAF_MARK));
+	return nr;
+}
+
 void put_owner(struct doc *d, struct held *h)
 {
 	struct grove_buf owner = GROVE_BUF_INIT;
@@ -85,7 +97,7 @@ void put_session_record(struct request *r, struct doc *d, struct held *h, const 
 	doc_member(d, "parentSession", h->parent);
 	doc_member_time(d, "createdAt", h->created);
 	doc_member_time(d, "updatedAt", newest(v, h->created));
-	doc_member_number(d, "entryCount", n.entries);
+	doc_member_number(d, "entryCount", count_entries(v));
 	doc_member_number(d, "size", n.bytes);
 	doc_member_number(d, "seq", n.lines);
 	doc_member_number(d, "rev", grove_view_rev(v));

@@ -176,24 +176,22 @@ static int see_block(void *payload, struct grove_slice type, struct grove_slice 
 	return 0;
 }
 
-/* Does the program note here that somebody stopped it? Such a note is short. */
+/* Does the program note here that somebody stopped it? A note is a text, or one block. */
 static bool is_interruption(struct grove_slice content)
 {
 	struct grove__json_iter it;
 	struct grove_slice text = content;
 
-	if (content.len > 128)
-		return false;
 	if (grove__json_type_of(content) == JSON_ARRAY) {
 		grove__json_iter_init(&it, content);
 		if (!grove__json_next(&it))
 			return false;
 		text = grove__json_get(it.value, "text");
-		if (grove__json_next(&it))
-			return false;
 	}
-	return grove__json_string_is(text, "[Request interrupted by user]") ||
-	       grove__json_string_is(text, "[Request interrupted by user for tool use]");
+	if (!grove__slice_starts(text, "\"[Request interrupted by user]") &&
+	    !grove__slice_starts(text, "\"[Request interrupted by user for tool use]"))
+		return false;
+	return text.ptr == content.ptr || !grove__json_next(&it);
 }
 
 /* --- a line --- */

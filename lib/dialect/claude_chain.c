@@ -939,24 +939,142 @@ static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
 }
 
 /*
- * The SDK leaves a queued prompt out if another prompt comes before any answer:
- * it was not taken up in the turn that it was typed in.
+ * Of the queued prompts among the messages, the SDK shows those that were
+ * answered: if another prompt comes first, or nothing any more, it was not taken
+ * up in the turn that it was typed in. What is not shown and summaries do not
+ * count as either.
  */
 static void pass_over_queued(struct grove__claude_work *w)
 {
-	const uint32_t others = CLAUDE_TOOL_RESULT | CLAUDE_COMPACT_SUMMARY | CLAUDE_INTERRUPTED;
-	bool prompt = false;
+	bool answered = false;
 
 	for (size_t j = w->nr_chain; j-- > 0;) {
 		const struct grove__claude_packed *p = at(w, w->chain[j]);
 
-		if (p->class == CLAUDE_ASSISTANT)
-			prompt = false;
-		else if (p->class == CLAUDE_USER && !(p->flags & CLAUDE_META))
-			prompt = !(p->flags & others);
-		else if (p->flags & CLAUDE_QUEUED && prompt)
+		if (p->class == CLAUDE_ASSISTANT ||
+		    (p->class == CLAUDE_USER &&
+		     p->flags & (CLAUDE_TOOL_RESULT | CLAUDE_INTERRUPTED)))
+			answered = true;
+		else if (p->class == CLAUDE_USER &&
+			 !(p->flags & (CLAUDE_META | CLAUDE_COMPACT_SUMMARY)))
+			answered = false;
+		else if (p->flags & CLAUDE_QUEUED && !answered)
 			w->bits[w->chain[j]] |= CHAIN_PLACED;
 	}
+}
+
+/*
+ * Below the last message the SDK shows every queued prompt that no message
+ * follows, on whatever branch: depth first, branches by their time.
+ *
+ *	end ─┬─ Q1 ── note ── Q2        shown: Q1, Q2, Q4
+ *	     └─ Q3 ─┬─ prompt           a message follows Q3
+ *	            └─ Q4
+ */
+struct below {
+	uint32_t row, parent;
+	int64_t time;
+};
+
+static int below_order(const void *a, const void *b)
+{
+	const struct below *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The number of rows before those whose parent is `parent`. */
+static size_t first_below(const struct below *rows, size_t nr, uint32_t parent)
+{
+	size_t lo = 0, hi = nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (rows[mid].parent < parent)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Mark what a message follows. */
+static void mark_followed(const struct grove__claude_work *w, bool *followed)
+{
+	for (uint32_t i = 0; i < w->r->nr; i++) {
+		uint32_t x = w->parent[i];
+
+		if (!grove__claude_live(w, i) || !is_message(w, i) || !is_shown(w, i))
+			continue;
+		for (; is_row(x) && !followed[x] && !is_message(w, x); x = w->parent[x])
+			followed[x] = true;
+	}
+}
+
+static int place_below(struct grove__claude_work *w, const struct below *rows, size_t nr,
+		       uint32_t *stack, const bool *followed, uint32_t end)
+{
+	size_t depth = 0, first, i;
+	uint32_t row = end;
+	int rc = 0;
+
+	for (;;) {
+		first = i = first_below(rows, nr, row);
+		while (i < nr && rows[i].parent == row)
+			i++;
+		while (i-- > first)
+			stack[depth++] = rows[i].row;
+		if (rc || !depth)
+			return rc;
+		row = stack[--depth];
+		if (!followed[row] && grove__claude_is_spoken(w, row)) {
+			w->bits[row] |= CHAIN_ON;
+			rc = grove__claude_place(w, row);
+		}
+	}
+}
+
+/* Does a queued prompt hang below `end`? */
+static bool has_queued_below(const struct grove__claude_work *w, uint32_t end)
+{
+	for (uint32_t i = 0; i < w->r->nr; i++)
+		if (grove__claude_live(w, i) && grove__claude_is_spoken(w, i) &&
+		    grove__claude_lift(w, i) == end)
+			return true;
+	return false;
+}
+
+static int place_queued_below(struct grove__claude_work *w, uint32_t end)
+{
+	size_t nr = 0, most = w->r->nr;
+	struct below *rows;
+	uint32_t *stack;
+	bool *followed;
+	int rc = GROVE_ENOMEM;
+
+	if (!has_queued_below(w, end))
+		return 0;
+	rows = malloc(most * sizeof(*rows));
+	stack = malloc(most * sizeof(*stack));
+	followed = calloc(most, sizeof(*followed));
+	if (!rows || !stack || !followed)
+		goto out;
+	for (uint32_t i = 0; i < most; i++)
+		if (grove__claude_live(w, i) && !is_message(w, i) && grove__claude_lift(w, i) == end)
+			rows[nr++] = (struct below){ i, w->parent[i], at(w, i)->time };
+	qsort(rows, nr, sizeof(*rows), below_order);
+	mark_followed(w, followed);
+	rc = place_below(w, rows, nr, stack, followed, end);
+out:
+	free(rows);
+	free(stack);
+	free(followed);
+	return rc;
 }
 
 /* The last message of the answer; MISSING if there is none. */
@@ -983,7 +1101,7 @@ static int converse(struct grove__claude_work *w)
 		if (!asked && w->mode == CLAUDE_MODE_CLI)
 			rc = end_of_run(w, &leaf);
 		/* what is no message may be said after the last one, too */
-		if (is_row(end) && has_spoken(w))
+		if (is_row(end) && has_spoken(w) && (asked || w->mode != CLAUDE_MODE_SDK))
 			low = leaf;
 		if (!asked && w->mode == CLAUDE_MODE_CLI) {
 			/* the reply to an open prompt goes before what the system noted */
@@ -998,6 +1116,11 @@ static int converse(struct grove__claude_work *w)
 			pass_over_queued(w);
 		if (!rc)
 			rc = grove__claude_replies(w);
+		if (!rc && !asked && w->mode == CLAUDE_MODE_SDK && is_row(end)) {
+			rc = place_queued_below(w, end);
+			for (uint32_t x = leaf; x != end; x = w->parent[x])
+				w->bits[x] |= CHAIN_ON;
+		}
 		/* results that were found end the conversation in place of their call */
 		last = last_message(w);
 		if (!rc && !asked && is_row(end) && is_row(last) && last != end &&

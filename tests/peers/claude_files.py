@@ -117,6 +117,110 @@ class Transcript(files.File):
     def system(self):
         self.add("system", subtype="informational", content=self.word(), level="info", isMeta=False)
 
+    def subtype(self):
+        """What the program notes about itself in the chain."""
+        kind, own = self.rng.choice([
+            ("local_command", {"content": f"<local-command-stdout>{self.word()}</local-command-stdout>"}),
+            ("local_command", {"content": "<command-name>/cost</command-name>"}),
+            ("turn_duration", {"durationMs": 5, "messageCount": 3}), ("api_error", {"error": {"status": 529}, "retryInMs": 1.5}),
+            ("away_summary", {"content": self.word()}), ("snip_boundary", {"removedUuids": [r["uuid"] for r in self.records[:1]]}),
+            ("microcompact_boundary", {"content": "x", "microcompactMetadata": {}}), ("stop_hook_summary", {"hookCount": 1})])
+        self.add("system", subtype=kind, level="info", isMeta=self.rng.random() < 0.3, **own)
+
+    def command(self):
+        """Prompts that are no plain text."""
+        text = self.rng.choice([
+            "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+            "<bash-input>ls -l</bash-input>", "<bash-stdout>x</bash-stdout><bash-stderr></bash-stderr>",
+            "<local-command-caveat>Caveat</local-command-caveat>", "<system-reminder>x</system-reminder>",
+            "[Request interrupted by user]", "[Request interrupted by user for tool use]", "<ide_opened_file>x</ide_opened_file>",
+            " <b>bold</b>", "<B>", "<3", "\n\n", "a\nb\n c ", "x" * 199 + "🙂", "x" * 200, "x" * 250, "/compact", "!ls", ""])
+        content = text if self.rng.random() < 0.5 else [{"type": "text", "text": text}]
+        self.add("user", message={"role": "user", "content": content})
+
+    def media(self):
+        source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        blocks = [{"type": self.rng.choice(["image", "document"]), "source": source}]
+        for _ in range(self.rng.randrange(3)):
+            blocks.insert(self.rng.randrange(len(blocks) + 1), self.text())
+        self.add("user", message={"role": "user", "content": blocks})
+
+    def odd_reply(self):
+        rng = self.rng
+        thought = {"type": "thinking", "thinking": self.word(), "signature": "c2ln"}
+        blocks = rng.choice([
+            lambda: [thought], lambda: [{"type": "redacted_thinking", "data": "eA=="}, self.text()],
+            lambda: [self.text(), thought, self.text()], lambda: [{"type": "text", "text": ""}], lambda: [{"type": "text", "text": "\n "}],
+            lambda: [{"type": "server_tool_use", "id": "srvtoolu_" + self.uuid()[:8], "name": "web_search", "input": {"query": "x"}}, self.text()],
+        ])()
+        own = rng.choice([{}, {}, {"isApiErrorMessage": True}, {"isMeta": True}, {"isVisibleInTranscriptOnly": True}])
+        made = self.blocks(*blocks, **own)
+        if rng.random() < 0.2:
+            for record in made:
+                record["message"]["model"] = "<synthetic>"
+        elif rng.random() < 0.2:
+            for record in made:
+                del record["requestId"]
+
+    def whole_reply(self):
+        """A reply as older releases stored it: all blocks in one record."""
+        call = self.call()
+        record = self.blocks(self.text(), call)[0]
+        later = self.records.pop()
+        self.lines.remove(later)
+        record["message"]["content"].append(call)
+        self.leaf = record["uuid"]
+        if self.rng.random() < 0.9:
+            self.add("user", message={"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": call["id"], "content": self.word(), "is_error": self.rng.random() < 0.5},
+                *([self.text()] if self.rng.random() < 0.3 else [])]})
+
+    def woven(self):
+        """Calls and their results in turn, each hanging below the one before."""
+        calls = self.blocks(*[self.call() for _ in range(self.rng.randrange(2, 4))])
+        for call in calls:
+            if self.rng.random() < 0.5:
+                self.leaf = call["uuid"]
+            block = call["message"]["content"][0]
+            self.add("user", message={"role": "user", "content": [
+                {"tool_use_id": block["id"], "type": "tool_result", "content": [self.text()]}]})
+            if self.rng.random() < 0.3:
+                self.attachment()
+
+    def again_later(self):
+        """A block of an earlier reply that comes after other records."""
+        replies = [r for r in self.records if r["type"] == "assistant" and "id" in r["message"]]
+        if replies:
+            old = self.rng.choice(replies)
+            record = self.add("assistant", message={**old["message"], "content": [self.rng.choice([self.text, self.call])()]})
+            if "requestId" in old:
+                record["requestId"] = old["requestId"]
+
+    def odd_record(self):
+        """A record with a member that is missing or of another type."""
+        if not self.records:
+            return
+        record = self.rng.choice(self.records)
+        key, value = self.rng.choice([
+            ("timestamp", "yesterday"), ("timestamp", None), ("timestamp", 5), ("sessionId", self.uuid()), ("version", None),
+            ("isSidechain", None), ("isMeta", None), ("teamName", ""), ("teamName", None), ("parentUuid", ""), ("parentUuid", 5),
+            ("userType", None), ("message", None), ("extra", files.value(self.rng)), ("logicalParentUuid", self.uuid())])
+        if key == "message" and record["type"] not in ("user", "assistant"):
+            return
+        if key == "message":
+            message = record["message"]
+            at, what = self.rng.choice([("content", []), ("content", [{"type": "text", "text": self.word()}, {"type": "text", "text": "b"}]),
+                                        ("id", None), ("role", None), ("content", "plain " + self.word()), ("usage", None)])
+            message[at] = what
+        else:
+            record[key] = value
+        if self.rng.random() < 0.3 and key not in ("extra", "message"):
+            del record[key]
+        self.odd.add("odd " + key)
+
+    def unknown(self):
+        self.add("unheard_of", what=self.word(), move=self.rng.random() < 0.5)
+
     def meta_user(self):
         self.prompt(isMeta=True)
 
@@ -142,7 +246,7 @@ class Transcript(files.File):
         at, out = by_id.get(self.leaf), []
         while at is not None and at not in out:
             out.append(at)
-            at = by_id.get(at["parentUuid"])
+            at = by_id.get(at.get("parentUuid"))
         return [r for r in out[::-1] if r["type"] in ("user", "assistant", "attachment")]
 
     def compaction(self):
@@ -175,10 +279,17 @@ class Transcript(files.File):
         self.meta("last-prompt", **own)
 
     def title(self):
-        kind = self.rng.choice(["custom-title", "ai-title", "tag", "mode", "summary", "pr-link"])
-        own = {"custom-title": {"customTitle": self.word()}, "ai-title": {"aiTitle": self.word()}, "tag": {"tag": "t"},
+        kind = self.rng.choice(["custom-title", "ai-title", "tag", "mode", "summary", "pr-link", "agent-name", "permission-mode",
+                                "file-history-snapshot", "content-replacement", "worktree-state", "cost-state"])
+        name = "".join(self.rng.choice(["x", "", "y"])) if self.rng.random() < 0.1 else self.word()
+        snapshot = {"messageId": self.leaf, "trackedFileBackups": {}, "timestamp": files.iso(self.clock.ms)}
+        own = {"custom-title": {"customTitle": name}, "ai-title": {"aiTitle": self.word()}, "tag": {"tag": "t"},
                "mode": {"mode": "normal"}, "summary": {"summary": self.word(), "leafUuid": self.leaf},
-               "pr-link": {"prNumber": 1, "prUrl": "u", "prRepository": "r"}}[kind]
+               "pr-link": {"prNumber": 1, "prUrl": "u", "prRepository": "r"}, "agent-name": {"agentName": "n"},
+               "permission-mode": {"permissionMode": "plan"}, "worktree-state": {"worktreeSession": None},
+               "file-history-snapshot": {"messageId": self.leaf, "snapshot": snapshot, "isSnapshotUpdate": False},
+               "content-replacement": {"replacements": [{"kind": "tool-result", "toolUseId": "x", "replacement": "y"}]},
+               "cost-state": {"totalCostUSD": 0.5, "modelUsage": {}}}[kind]
         self.meta(kind, **own)
 
     def again(self):
@@ -202,8 +313,10 @@ class Transcript(files.File):
 
 
 PLAIN = [("prompt", 20), ("reply", 16), ("tools", 12), ("attachment", 5), ("system", 3), ("title", 4), ("rewind", 5),
-         ("compaction", 4), ("last_prompt", 3), ("meta_user", 2), ("queued", 3)]
-ODD = PLAIN + [("side", 2), ("team", 1), ("progress", 2), ("new_root", 1), ("again", 2), ("lost_parent", 1), ("own_parent", 0.3)]
+         ("compaction", 4), ("last_prompt", 3), ("meta_user", 2), ("queued", 3), ("subtype", 3), ("command", 3), ("media", 2), ("odd_reply", 3),
+         ("whole_reply", 2), ("woven", 3), ("again_later", 1)]
+ODD = PLAIN + [("side", 2), ("team", 1), ("progress", 2), ("new_root", 1), ("again", 2), ("lost_parent", 1), ("own_parent", 0.3),
+             ("odd_record", 2), ("unknown", 1)]
 
 
 def transcript(rng, session, cwd, odd, steps=(1, 3, 6, 10, 16, 30), without=()):
@@ -222,6 +335,8 @@ def transcript(rng, session, cwd, odd, steps=(1, 3, 6, 10, 16, 30), without=()):
 
 
 def frame(file, rng):
+    if rng.random() < 0.1:
+        file.spelling = rng.getrandbits(32)
     if rng.random() < 0.06:
         file.end = b"\r\n"
     if rng.random() < 0.04:

@@ -1,6 +1,8 @@
 """Random session files: what all dialects have in common."""
 import copy
 import datetime
+import json
+import random
 
 import driver
 
@@ -48,6 +50,13 @@ def value(rng, depth=2):
             for _ in range(rng.randrange(3))}
 
 
+def nested(depth):
+    out = 1
+    for level in range(depth):
+        out = [out] if level % 2 else {"a": out}
+    return out
+
+
 class Clock:
     """Times of a file: they go on, mostly."""
 
@@ -76,6 +85,8 @@ class File:
         self.bom = False
         self.torn = b""
         self.open = False           # the last line has no end
+        self.slot = None            # a line before the first
+        self.spelling = None        # other ways to write the same JSON, by this number
         self.odd = set()
 
     def copy(self):
@@ -83,16 +94,84 @@ class File:
 
     def bytes(self):
         out = b"\xef\xbb\xbf" if self.bom else b""
+        if self.slot:
+            out += self.slot + b"\n"
         for line in self.lines:
-            out += (line if isinstance(line, bytes) else driver.text(line).encode()) + self.end
+            out += (line if isinstance(line, bytes) else self.spelled(line).encode()) + self.end
         return (out[:-len(self.end)] if self.open else out) + self.torn
+
+    def spelled(self, line):
+        plain = driver.text(line)
+        return plain if self.spelling is None else Spelling(f"{self.spelling}/{plain}").value(line)
 
     def entries(self):
         return [line for line in self.lines[1:] if isinstance(line, dict)]
 
 
+class Spelling:
+    """JSON as another program may write it: blanks, escapes, members named twice, numbers in other forms."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.blanks = self.rng.random() < 0.5
+        self.escapes = self.rng.choice([0, 0, 0.05, 0.5])
+        self.twice = self.rng.choice([0, 0, 0.1])
+
+    def blank(self):
+        return self.rng.choice(["", " ", "  ", "\t"]) if self.blanks else ""
+
+    def character(self, c):
+        if self.rng.random() >= self.escapes:
+            return json.dumps(c, ensure_ascii=0xD800 <= ord(c) < 0xE000)[1:-1]
+        if c == "/":
+            return "\\/"
+        out = "".join(f"\\u{unit:04x}" for unit in units(c))
+        return out.replace("a", "A").replace("d", "D") if self.rng.random() < 0.5 else out
+
+    def text(self, value):
+        return '"' + "".join(map(self.character, value)) + '"'
+
+    def number(self, value):
+        plain = driver.text(value)
+        if self.rng.random() < 0.8 or not plain.lstrip("-").isdigit():
+            return plain
+        return plain + self.rng.choice([".0", "e0", "E+0", ".00e-0"])
+
+    def member(self, key, value):
+        return f"{self.text(key)}{self.blank()}:{self.blank()}{self.value(value)}"
+
+    def members(self, value):
+        for key, what in value.items():
+            if self.rng.random() < self.twice:
+                yield self.member(key, self.rng.choice([None, "other", 5, {"a": [1]}, []]))
+        for key, what in value.items():
+            yield self.member(key, what)
+
+    def value(self, value):
+        if isinstance(value, dict):
+            parts, ends = list(self.members(value)), "{}"
+        elif isinstance(value, list):
+            parts, ends = [self.value(v) for v in value], "[]"
+        elif isinstance(value, str):
+            return self.text(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.number(value)
+        else:
+            return driver.text(value)
+        between = self.blank() + "," + self.blank()
+        return ends[0] + self.blank() + between.join(parts) + self.blank() + ends[1]
+
+
+def units(c):
+    """The UTF-16 units of a character."""
+    data = c.encode("utf-16-be", "surrogatepass")
+    return [int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2)]
+
+
 def frame(file, rng):
     """How the lines stand in the file."""
+    if rng.random() < 0.2:
+        file.spelling = rng.getrandbits(32)
     if rng.random() < 0.08:
         file.end = b"\r\n"
     if rng.random() < 0.05:

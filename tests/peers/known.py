@@ -168,6 +168,14 @@ def short_summary_is_title(file):
     return True
 
 
+def slot_is_right(file):
+    """An empty slot says nothing about the title in the header."""
+    changed = file.slot is not None and file.title == ""
+    if changed:
+        file.slot = None
+    return changed
+
+
 def nothing_to_show(file, question, theirs, ours):
     return theirs is None and ours is not None and ours["name"] is None and ours["firstMessage"] == "(no messages)"
 
@@ -178,6 +186,11 @@ def no_side_prompts(file):
 
 def no_session(file, question, theirs, ours):
     return ours is None and not any(e.get("type") in ("user", "assistant") and not e.get("isSidechain") for e in file.entries())
+
+
+def plain_spelling(file):
+    was, file.spelling = file.spelling, None
+    return was is not None
 
 
 def whole_segments(file):
@@ -219,10 +232,13 @@ OMP = [
     Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
     Known("omp", "parents in a circle", mend=no_circles),
     SHORT_SUMMARY,
+    Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]
 
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
+    Known("sdk", "lines with blanks, escapes or repeated members that the program does not write", frozenset(["list"]),
+          mend=plain_spelling),
     Known("sdk", "messages, but no prompt among them", frozenset(["list"]), excuses=nothing_to_show),
     Known("sdk", "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone",
           frozenset(["list"]), excuses=no_session),

@@ -44,7 +44,8 @@ def for_a_model(messages):
         return messages
     out = []
     for message in messages:
-        message = {k: v for k, v in message.items() if k != "timestamp" or v < files.epoch(10 ** 10)}
+        if isinstance(message.get("timestamp"), int) and message["timestamp"] >= files.epoch(10 ** 10):
+            message = {k: v for k, v in message.items() if k != "timestamp"}
         if isinstance(message.get("content"), list):
             message["content"] = [{**b, "text": INTRODUCED.sub("", b["text"])} if isinstance(b, dict) and isinstance(b.get("text"), str)
                                   and "<summary>" in b["text"] else b for b in message["content"]]

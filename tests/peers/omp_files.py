@@ -1,4 +1,5 @@
 """Random sessions of oh-my-pi."""
+import driver
 import files
 import pi_files
 
@@ -59,11 +60,44 @@ def body(rng, ms, ids, way):
     return kind, own
 
 
+def odd_entry(rng, entry):
+    """Something that oh-my-pi would not write, but that a file may hold."""
+    kind = entry["type"]
+    pick = rng.randrange(8)
+    if pick == 0:
+        entry["timestamp"] = rng.choice(["yesterday", 12345, None, "2026-03-01", "2026-03-01T10:00:00+02:00", ""])
+    elif pick == 1 and kind == "message":
+        pi_files.odd_message(rng, entry["message"], contents=False)
+    elif pick == 2 and kind in ("compaction", "branch_summary"):
+        entry["summary"] = rng.choice([None, "", 5])
+    elif pick == 3 and kind == "label":
+        entry["label"] = rng.choice(["", None])
+    elif pick == 4 and kind in ("thinking_level_change", "model_change", "mode_change", "service_tier_change"):
+        for key in list(entry)[4:]:
+            entry[key] = rng.choice([None, "x"])
+    elif pick == 5 and kind == "custom_message":
+        entry["content"] = rng.choice([[], "", "x"])
+    elif pick == 6:
+        entry["extra"] = files.value(rng)
+    elif pick == 7:
+        entry["data"] = files.nested(rng.choice([20, 150]))
+
+
+def slot(rng, title):
+    """The line of 256 bytes before the header in which newer releases keep the title."""
+    line = {"type": "title", "v": 1, "title": title, "source": rng.choice(["auto", "user"]), "updatedAt": files.iso(0), "pad": ""}
+    line["pad"] = " " * (255 - len(driver.text(line).encode()))
+    return driver.text(line).encode()
+
+
 def session(rng, odd, cwd="/w/project"):
     clock = files.Clock(rng)
     header = {"type": "session", "version": 3, "id": f"{rng.getrandbits(64):016x}", "timestamp": files.iso(clock.next()), "cwd": cwd}
     if rng.random() < 0.4:
         header.update(title=files.spoken(rng, 4), titleSource=rng.choice(["auto", "user"]))
+    if rng.random() < 0.2:
+        header["parentSession"] = rng.choice(["/w/other.jsonl", "0123456789abcdef"])
+    make_id = rng.choice(pi_files.IDS) if odd and rng.random() < 0.15 else pi_files.plain_id
     file = files.File([header])
     ids, way = [], []
     for _ in range(rng.choice([0, 1, 3, 8, 8, 15, 15, 30, 60])):
@@ -75,7 +109,9 @@ def session(rng, odd, cwd="/w/project"):
             way = []
         if odd and rng.random() < 0.02:
             parent = "0badf00d"
-        entry = {"type": kind, "id": f"{rng.getrandbits(32):08x}", "parentId": parent, "timestamp": files.iso(ms), **own}
+        entry = {"type": kind, "id": make_id(rng), "parentId": parent, "timestamp": files.iso(ms), **own}
+        if odd and rng.random() < 0.06:
+            odd_entry(rng, entry)
         if odd and ids and rng.random() < 0.01:
             entry["id"] = rng.choice(ids)
             file.odd.add("repeated id")
@@ -86,10 +122,15 @@ def session(rng, odd, cwd="/w/project"):
         if rng.random() < 0.05:
             pi_files.close_circle(rng, file)
         frame(file, rng)
+    if rng.random() < 0.3:
+        file.title = rng.choice(["", files.spoken(rng, 4)])
+        file.slot = slot(rng, file.title)
     return file
 
 
 def frame(file, rng):
+    if rng.random() < 0.2:
+        file.spelling = rng.getrandbits(32)
     if rng.random() < 0.08:
         file.end = b"\r\n"
     if rng.random() < 0.05:

@@ -124,7 +124,7 @@ def compaction(rng, some, ways):
 def odd_entry(rng, entry, ids, file):
     """Something that pi would not write, but that a file may hold."""
     kind = entry["type"]
-    pick = rng.randrange(16)
+    pick = rng.randrange(18)
     if pick == 0 and ids:
         entry["id"] = rng.choice(ids)
         file.odd.add("repeated id")
@@ -171,6 +171,55 @@ def odd_entry(rng, entry, ids, file):
     elif pick == 15:
         del entry["id"]
         file.odd.add("strange id")
+    elif pick == 16 and kind == "message":
+        odd_message(rng, entry["message"])
+    elif pick == 17:
+        entry["data"] = files.nested(rng.choice([20, 150]))
+
+
+ODD_MEMBERS = [
+    ("timestamp", "soon"), ("timestamp", None), ("timestamp", -5), ("timestamp", 8.64e15 + 1), ("timestamp", 1.5),
+    ("role", None), ("role", "Assistant"), ("role", 5), ("provider", None), ("model", None), ("model", 5), ("command", None),
+    ("output", None), ("exitCode", "1"), ("exitCode", None), ("cancelled", "yes"), ("toolCallId", None)]
+ODD_CONTENTS = [
+    [{"type": "text"}], [{"type": "text", "text": None}], [{"type": "text", "text": 5}], [{"text": "no type"}], [None], ["text"],
+    {"type": "text", "text": "x"}, 5, True, [[]]]
+
+
+def odd_message(rng, message, contents=True):
+    """Members of a message that are not of their type."""
+    if contents and rng.random() < 0.4:
+        message["content"] = rng.choice(ODD_CONTENTS)
+    else:
+        key, value = rng.choice(ODD_MEMBERS)
+        message[key] = value
+
+
+def plain_id(rng):
+    return f"{rng.getrandbits(32):08x}"
+
+
+# Ids as other writers make them.
+IDS = [
+    lambda rng: f"{rng.getrandbits(32):08x}-{rng.getrandbits(16):04x}-4abc-8abc-{rng.getrandbits(48):012x}",
+    lambda rng: str(rng.getrandbits(20)),
+    lambda rng: "entry " + plain_id(rng),
+    lambda rng: plain_id(rng) + rng.choice(["é", "日本", "\"", "\\", "/", "\n", "\u0001", "🙂"]),
+    lambda rng: "x" * rng.choice([100, 255, 256, 300]) + plain_id(rng),
+    lambda rng: rng.choice(["__proto__", "constructor", "toString", "root", "null", "last"]) + rng.choice(["", plain_id(rng)]),
+    lambda rng: plain_id(rng)[:rng.randrange(2, 8)],
+]
+
+
+def odd_header(rng, header):
+    """A first line that pi takes for one, though it does not write such lines."""
+    key, value = rng.choice([
+        ("id", ""), ("id", "ü 日本"), ("cwd", None), ("cwd", 5), ("cwd", ""), ("timestamp", "yesterday"), ("timestamp", None),
+        ("timestamp", 1700000000000), ("timestamp", ""), ("parentSession", ""), ("extra", files.value(rng)), ("version", 3.5),
+        ("version", "3"), ("version", 4)])
+    header[key] = value
+    if rng.random() < 0.3 and key in ("cwd", "timestamp"):
+        del header[key]
 
 
 def session(rng, odd, version=3, cwd="/w/project"):
@@ -182,7 +231,10 @@ def session(rng, odd, version=3, cwd="/w/project"):
         header["parentSession"] = "/w/other.jsonl"
     if version is None:
         del header["version"]
+    if odd and rng.random() < 0.1:
+        odd_header(rng, header)
     file = files.File([header])
+    make_id = rng.choice(IDS) if odd and rng.random() < 0.15 else plain_id
     ids, way = [], []
     for _ in range(rng.choice([0, 1, 3, 8, 8, 15, 15, 30, 60])):
         ms = clock.next()
@@ -191,8 +243,7 @@ def session(rng, odd, version=3, cwd="/w/project"):
         if ids and rng.random() < 0.12:
             parent = rng.choice(ids + [None])
             way = []
-        entry = {"type": kind, "id": f"{rng.getrandbits(32):08x}", "parentId": parent,
-                 "timestamp": files.iso(ms), **own}
+        entry = {"type": kind, "id": make_id(rng), "parentId": parent, "timestamp": files.iso(ms), **own}
         if odd and rng.random() < 0.06:
             odd_entry(rng, entry, ids, file)
         file.lines.append(entry)

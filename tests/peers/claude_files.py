@@ -203,7 +203,7 @@ class Transcript(files.File):
         record = self.rng.choice(self.records)
         key, value = self.rng.choice([
             ("timestamp", "yesterday"), ("timestamp", None), ("timestamp", 5), ("sessionId", self.uuid()), ("version", None),
-            ("isSidechain", None), ("isMeta", None), ("teamName", ""), ("teamName", None), ("parentUuid", ""), ("parentUuid", 5),
+            ("isSidechain", None), ("isMeta", None), ("teamName", ""), ("teamName", None), ("parentUuid", 5),
             ("userType", None), ("message", None), ("extra", files.value(self.rng)), ("logicalParentUuid", self.uuid())])
         if key == "message" and record["type"] not in ("user", "assistant"):
             return

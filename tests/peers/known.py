@@ -229,8 +229,8 @@ PI = [
 SHORT_SUMMARY = Known("omp", "a session without a title whose compaction has a short summary", frozenset(["name"]),
                       mend=short_summary_is_title)
 OMP = [
-    Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
     Known("omp", "parents in a circle", mend=no_circles),
+    Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
     SHORT_SUMMARY,
     Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]

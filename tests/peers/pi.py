@@ -129,6 +129,43 @@ def listing(at, rng):
             path.unlink()
 
 
+def by_number(value, names):
+    """An answer with ids by their place in the file."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [by_number(v, names) for v in value]
+    if isinstance(value, dict):
+        return {k: by_number(v, names) for k, v in value.items()}
+    return value
+
+
+def migration(at, rng):
+    """An old file: grove reads it as pi does that rewrites it, and its own rewriting gives the same lines."""
+    file = pi_files.old_session(rng, rng.choice([None, 1, 2]))
+    path = at.write(at.folder / "2024-03-01T09-00-00-000Z_s.jsonl", file.bytes())
+    copy = at.write(at.theirs / path.name, file.bytes())
+    try:
+        ours = ask_grove(at, path, [])
+        if path.read_bytes() != file.bytes():
+            raise case.Different("reading writes", "the file as it was", text_of(path), file.bytes())
+        logged = at.peer_did("log", at.ask("log", path))
+        theirs = at.peer_did("read", at.driver.ask(ask="read", path=str(copy), leaves=[]))
+        names = [{e["id"]: f"#{n}" for n, e in enumerate(rows)} for rows in (entries_of(copy), logged)]
+        for q in ("leaf", "context", "tree"):
+            at.book.add(at.book.answers, (at.peer, "migration"))
+            a, b = by_number(theirs[q], names[0]), by_number(ours[q], names[1])
+            if not case.equal(a, b):
+                raise case.Different(q, a, b, file.bytes())
+        at.must("migrate", path)
+        lines = [[driver.canonical(driver.parse(line)) for line in numbered(p) if line] for p in (copy, path)]
+        if lines[0] != lines[1]:
+            raise case.Different("lines after migrate", *lines, file.bytes())
+    finally:
+        path.unlink()
+        copy.unlink(missing_ok=True)
+
+
 # --- writing -----------------------------------------------------------------
 
 NOW = re.compile(r"\b(?!2024-)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -412,4 +449,4 @@ def program(at, rng):
         twins.remove()
 
 
-KINDS = {"reader": (reader, 1.0), "listing": (listing, 0.1), "program": (program, 0.3)}
+KINDS = {"reader": (reader, 1.0), "listing": (listing, 0.1), "migration": (migration, 0.2), "program": (program, 0.3)}

@@ -269,3 +269,24 @@ def close_circle(rng, file):
         a, b = sorted(rng.sample(range(len(entries)), 2))
         entries[a]["parentId"] = entries[b]["id"]
         file.odd.add("circle")
+
+
+def old_session(rng, version, cwd="/w/project"):
+    """A session of version 1, which has no tree, or 2, which has older names."""
+    file = session(rng, False, version, cwd)
+    entries = file.entries()
+    for at, entry in enumerate(entries):
+        message = entry.get("message")
+        if message and rng.random() < 0.15:
+            entry["message"] = {"role": "hookMessage", "customType": "x", "content": files.words(rng), "display": True,
+                                "timestamp": message["timestamp"]}
+        if version == 2:
+            continue
+        if rng.random() < 0.95:
+            del entry["id"], entry["parentId"]
+        if entry["type"] == "compaction" and rng.random() < 0.9:
+            del entry["firstKeptEntryId"]
+            entry["firstKeptEntryIndex"] = rng.choice([rng.randrange(len(entries) + 3), 0, -1, 1.5, "1", None])
+    if version != 2 and rng.random() < 0.5:
+        file.lines[0].update(provider="anthropic", modelId="m-1", thinkingLevel="low", branchedFrom="/w/x.jsonl")
+    return file

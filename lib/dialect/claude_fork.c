@@ -674,6 +674,26 @@ static int put_suppression(struct grove__claude_fork *f, int64_t now, struct gro
 	return grove__out_finish(&o);
 }
 
+/* A leaf that is not copied leaves `out` empty. */
+static int put_leaf(struct grove__claude_fork *f, const char *leaf, struct grove_buf *out)
+{
+	bool root = !strcmp(leaf, GROVE_ROOT);
+	uint32_t i = root ? GROVE__IDMAP_NONE : grove__idmap_get(&f->map, grove__slice_str(leaf));
+	char id[40] = "";
+	struct grove__out o;
+
+	grove__buf_clear(out);
+	if (!root && (i == GROVE__IDMAP_NONE || f->copies[i].to != TO_ITSELF))
+		return 0;
+	if (!root)
+		id[grove__claude_entry_id(f->copies[i].fresh, false, id)] = '\0';
+	begin(f, "last-prompt", out, &o);
+	grove__out_string(&o, "leafUuid", root ? NULL : id);
+	grove__out_bool(&o, "explicit", true);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
+}
+
 static int put_replacements(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
 {
 	struct grove__out o;
@@ -721,17 +741,19 @@ static int put_title(struct grove__claude_fork *f, const char *title, bool given
 static int pass(int rc, const struct grove_buf *line, int (*fn)(void *payload, struct grove_slice line),
 		void *payload)
 {
-	return rc ? rc : fn(payload, grove__buf_slice(line));
+	return rc || !line->len ? rc : fn(payload, grove__buf_slice(line));
 }
 
-int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, bool given,
-			    const char *cwd, int64_t now,
+int grove__claude_fork_tail(struct grove__claude_fork *f, const char *leaf, const char *title,
+			    bool given, const char *cwd, int64_t now,
 			    int (*fn)(void *payload, struct grove_slice line), void *payload)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
 
-	if (f->suppressed)
+	if (leaf)
+		rc = pass(put_leaf(f, leaf, &line), &line, fn, payload);
+	if (!rc && f->suppressed)
 		rc = pass(put_suppression(f, now, &line), &line, fn, payload);
 	if (!rc && f->replacements.len)
 		rc = pass(put_replacements(f, now, &line), &line, fn, payload);

@@ -647,10 +647,11 @@ static int copy_line(struct grove__copying *c, struct grove_slice line, struct g
 	return grove__claude_fork_line(&c->fork, line, message, last, now, out);
 }
 
-static int copy_tail(struct grove__copying *c, const char *title, bool given, const char *cwd,
-		     int64_t now, int (*fn)(void *payload, struct grove_slice line), void *payload)
+static int copy_tail(struct grove__copying *c, const char *leaf, const char *title, bool given,
+		     const char *cwd, int64_t now, int (*fn)(void *payload, struct grove_slice line),
+		     void *payload)
 {
-	return grove__claude_fork_tail(&c->fork, title, given, cwd, now, fn, payload);
+	return grove__claude_fork_tail(&c->fork, leaf, title, given, cwd, now, fn, payload);
 }
 
 static bool chain_has(uint8_t reason)

@@ -183,13 +183,14 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
 int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line,
 			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out);
 /*
- * The lines after the records: contents that were replaced, the directory it
- * works in (`cwd`, NULL: the source's own if it was moved), and the title: that
- * of the source or its first prompt (NULL: there is neither) with " (fork)", or
- * as it is if `given`.
+ * The lines after the records: where the conversation ends, if the record `leaf`
+ * of the source was chosen (GROVE_ROOT: none is; NULL: the rules find it),
+ * contents that were replaced, the directory it works in (`cwd`, NULL: the
+ * source's own if it was moved), and the title: that of the source or its first
+ * prompt (NULL: there is neither) with " (fork)", or as it is if `given`.
  */
-int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, bool given,
-			    const char *cwd, int64_t now,
+int grove__claude_fork_tail(struct grove__claude_fork *f, const char *leaf, const char *title,
+			    bool given, const char *cwd, int64_t now,
 			    int (*fn)(void *payload, struct grove_slice line), void *payload);
 
 #endif

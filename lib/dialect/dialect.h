@@ -794,11 +794,12 @@ struct grove__dialect_copy {
 	int (*line)(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
 		    bool last, int64_t now, struct grove_buf *out);
 	/*
-	 * Required. Calls `fn` with the lines that come after them. `title` NULL: there
-	 * is none; `given`: it is used unchanged.
+	 * Required. Calls `fn` with the lines that come after them. `leaf`: the entry of
+	 * the source whose copy is the leaf (GROVE_ROOT: none; NULL: the rules find it).
+	 * `title` NULL: there is none; `given`: it is used unchanged.
 	 */
-	int (*tail)(struct grove__copying *c, const char *title, bool given, const char *cwd,
-		    int64_t now, grove__json_fn *fn, void *payload);
+	int (*tail)(struct grove__copying *c, const char *leaf, const char *title, bool given,
+		    const char *cwd, int64_t now, grove__json_fn *fn, void *payload);
 	/* Required. Writes a line as one of another session, below another parent; its id stays. */
 	int (*adopt)(struct grove_slice line, const char *session, struct grove_slice parent,
 		     struct grove_buf *out);

@@ -326,6 +326,7 @@ struct copier {
 	struct writer *w;
 	struct grove__copying *c;
 	bool *wanted;                    /* NULL: all */
+	const char *end;                 /* where the copy ends, if the rules would not end there */
 };
 
 /* One system call provides many ids. */
@@ -372,6 +373,24 @@ static int mark_chain(struct copier *k, uint32_t leaf)
 	return k->wanted ? 0 : grove__fail_nomem(k->w->d);
 }
 
+/* Finds where the copy of all records has to end, if that was chosen: it is copied as well. */
+static int find_chosen(struct copier *k)
+{
+	struct grove_session *s = k->w->s;
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	struct grove__chain_walk walk;
+	int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &walk, k->w->d);
+
+	if (rc)
+		return rc;
+	if (walk.recorded)
+		k->end = walk.named == GROVE_NO_ENTRY
+				 ? GROVE_ROOT
+				 : grove__spine_id(s->image->spine, walk.named);
+	grove__walk_release(&walk);
+	return 0;
+}
+
 static int put_tail(void *payload, struct grove_slice line)
 {
 	return put(payload, line);
@@ -413,7 +432,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	struct grove__rows rows;
 	struct grove_slice value, message;
 	uint32_t row, last = GROVE_NO_ENTRY;
-	int rc = leaf == GROVE_NO_ENTRY ? 0 : mark_chain(k, leaf);
+	int rc = leaf == GROVE_NO_ENTRY ? find_chosen(k) : mark_chain(k, leaf);
 
 	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
 		if (k->wanted && !k->wanted[i])
@@ -424,6 +443,9 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	}
 	if (rc)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
+	/* a line that was written twice may be behind the leaf */
+	if (leaf != GROVE_NO_ENTRY && last != leaf)
+		k->end = grove__spine_id(im->spine, leaf);
 	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
 		size_t start = w->bytes.len;
@@ -463,7 +485,7 @@ static int copy_records(struct writer *w, uint32_t leaf, const struct grove__hea
 	if (!rc && !title && !first_words(s, &words) && words.len)
 		title = words.ptr;
 	if (!rc)
-		rc = s->at.dialect->copy->tail(k.c, title, false, cwd, h->time, put_tail, w);
+		rc = s->at.dialect->copy->tail(k.c, k.end, title, false, cwd, h->time, put_tail, w);
 	s->at.dialect->copy->free(k.c);
 	free(k.wanted);
 	grove__buf_release(&words);

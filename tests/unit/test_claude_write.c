@@ -961,19 +961,19 @@ static void what_comes_behind_the_records(void **state)
 
 	(void)state;
 	assert_int_equal(fork_open(&s, noted, NR(noted), NULL), 0);
-	assert_int_equal(grove__claude_fork_tail(&s.f, NULL, false, NULL, 1000, collect, &b), 0);
+	assert_int_equal(grove__claude_fork_tail(&s.f, NULL, NULL, false, NULL, 1000, collect, &b), 0);
 	expect_text(&b, "{'type':'custom-title','sessionId':'NEW','customTitle':'Forked session (fork)','uuid':'"
 			FRESH("02") "','timestamp':'1970-01-01T00:00:01.000Z'}\n");
 	for (size_t i = 0; i < NR(noted); i++)
 		assert_int_equal(fork_line(&s, quoted(&s.w, noted[i]), false, &line), i > 0);
-	assert_int_equal(grove__claude_fork_tail(&s.f, "Title", false, NULL, 1000, collect, &b), 0);
+	assert_int_equal(grove__claude_fork_tail(&s.f, NULL, "Title", false, NULL, 1000, collect, &b), 0);
 	expect_text(&b, "{'type':'content-replacement','sessionId':'NEW','replacements':[{'a':1},{'b':2},{'d':1}],'uuid':'"
 			FRESH("03") "','timestamp':'1970-01-01T00:00:01.000Z'}\n"
 			"{'type':'relocated','sessionId':'NEW','relocatedCwd':'/two'}\n"
 			"{'type':'custom-title','sessionId':'NEW','customTitle':'Title (fork)','uuid':'" FRESH("04")
 			"','timestamp':'1970-01-01T00:00:01.000Z'}\n");
 	assert_int_equal(fork_line(&s, "{\"type\":\"history-suppression\",\"sessionId\":\"OLD\"}", false, &line), 1);
-	assert_int_equal(grove__claude_fork_tail(&s.f, "Mine", true, "/here", 1000, collect, &b), 0);
+	assert_int_equal(grove__claude_fork_tail(&s.f, NULL, "Mine", true, "/here", 1000, collect, &b), 0);
 	assert_non_null(strstr(b.ptr, "{\"type\":\"history-suppression\",\"sessionId\":\"NEW\",\"cause\":\"fork_inherit\""));
 	assert_non_null(strstr(b.ptr, "\"relocatedCwd\":\"/here\""));
 	assert_non_null(strstr(b.ptr, "\"customTitle\":\"Mine\""));
@@ -1094,7 +1094,7 @@ static int fork_lines(const char *const *lines, size_t nr)
 		rc = fork_line(&s, line, i == 4, &b);
 	}
 	if (rc >= 0)
-		rc = grove__claude_fork_tail(&s.f, "t", false, NULL, 0, collect, &b);
+		rc = grove__claude_fork_tail(&s.f, NULL, "t", false, NULL, 0, collect, &b);
 	grove__buf_release(&b);
 	fork_close(&s);
 	return rc < 0 ? rc : 0;

@@ -220,7 +220,7 @@ static const struct param search_query[] = {
 	  "words that must all occur, in any form; =exactly, \"side by side\", begin*, -without; the last one may be "
 	  "unfinished" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 20" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them; or all" },
 	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },
 	{ "project", PARAM_TEXT, 0, NULL, "only below this directory" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
@@ -234,7 +234,7 @@ static const struct param search_query[] = {
 
 static const struct param inside_query[] = {
 	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "as for /search" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them; or all" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 200" },
 	SUB,

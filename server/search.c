@@ -144,9 +144,10 @@ static int search_run(struct request *r, const struct grove_search_options *o, s
 
 static int read_in(struct request *r, unsigned *out)
 {
-	static const char *const words[] = { "text", "calls", "results", "names", NULL };
+	static const char *const words[] = { "text", "calls", "results", "names", "all", NULL };
 	static const unsigned flags[] = {
-		GROVE_SEARCH_IN_TEXT, GROVE_SEARCH_IN_CALLS, GROVE_SEARCH_IN_RESULTS, GROVE_SEARCH_IN_NAMES
+		GROVE_SEARCH_IN_TEXT, GROVE_SEARCH_IN_CALLS, GROVE_SEARCH_IN_RESULTS, GROVE_SEARCH_IN_NAMES,
+		GROVE_SEARCH_IN_TEXT | GROVE_SEARCH_IN_CALLS | GROVE_SEARCH_IN_RESULTS | GROVE_SEARCH_IN_NAMES
 	};
 
 	*out = 0;

@@ -13,7 +13,7 @@ export function chance(seed) {
 	return { below: (n) => Math.floor(next() * n), pick: (list) => list[Math.floor(next() * list.length)] };
 }
 
-const WORDS = ["fix", "the", "tests", "naïve", "日本", "🌱", "a \"quote\"", "line\nend", "tab\t", "\u2028", "\ud800"];
+const WORDS = ["fix", "the", "tests", "naïve", "日本", "🌱", "a \"quote\"", "line\nend", "tab\t", "\u2028", "\ud800", "\udc00x", ""];
 
 function text(c) {
 	return Array.from({ length: 1 + c.below(4) }, () => c.pick(WORDS)).join(" ");
@@ -49,9 +49,9 @@ const STEPS = {
 	compaction: (c, n) => [text(c), c.below(3) ? { entry: c.below(n + 1) } : null, c.below(2000) / 8, c.pick([undefined, { d: 1 }]), c.pick([undefined, true, false]), c.pick([undefined, { input: 1 }])],
 	custom: (c) => ["mine", c.pick([undefined, null, 0, { a: [1, { b: null }] }, "x"])],
 	customMessage: (c) => ["mine", c.pick([text(c), [{ type: "text", text: text(c) }]]), c.below(2) === 0, c.pick([undefined, { d: 1 }])],
-	name: (c) => [c.pick(["one", "  two \r\n three ", " ", ""])],
-	label: (c, n) => [{ entry: c.below(n + 1) }, c.pick(["mark", "other", "", undefined])],
-	edit: (c, n) => [{ entry: c.below(n + 1) }, c.pick([null, { content: "new" }, { content: [{ type: "text", text: "new" }] }, { content: 5 }])],
+	name: (c) => [c.pick(["one", "  two \r\n three ", " ", "", text(c)])],
+	label: (c, n) => [{ entry: c.below(n + 1) }, c.pick(["mark", "other", "", undefined, text(c)])],
+	edit: (c, n) => [{ entry: c.below(n + 1) }, c.pick([null, { content: "new" }, { content: text(c), why: 1 }, { content: [{ type: "text", text: "new" }] }, { content: 5 }])],
 	branch: (c, n) => [{ entry: c.below(n + 1) }],
 	reset: () => [],
 	summary: (c, n) => [c.below(3) ? { entry: c.below(n + 1) } : null, c.pick(["what was tried", ""]), c.pick([undefined, { files: [] }]), c.pick([undefined, true, false])],

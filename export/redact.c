@@ -233,13 +233,13 @@ static int is_random(const struct prefix *x, const char *p, const char *end)
 
 static const char *prefixed(struct scan *s, const char *p)
 {
-	if (!at_start(s, p))
+	if (!at_start(s, p) || p + 1 == s->end)
 		return NULL;
 	for (size_t i = 0; i < NR_PREFIXES; i++) {
 		const struct prefix *x = &prefixes[i];
 		const char *rest, *end;
 
-		if (*p != *x->begins || !begins(s, p, x->begins))
+		if (*p != x->begins[0] || p[1] != x->begins[1] || !begins(s, p, x->begins))
 			continue;
 		rest = p + strlen(x->begins);
 		end = run_of(s, rest, x->class);
@@ -438,6 +438,9 @@ static const char *named_secret(struct scan *s, const char *p)
 	quote = end;
 	while (end > s->copied && strchr("\\\"'", end[-1]))
 		end--;
+	/* what all of these names end in */
+	if (end == s->copied || !strchr("dntyDNTY", end[-1]))
+		return NULL;
 	for (name = end; name > s->copied && is_of(ALNUM | DASH, name[-1]) && end - name < 64; name--)
 		;
 	least = name < end ? secret_of(name, end) : 0;

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "../lib/chance.h"
+
 /* Of "2026-05-03T09:00:00Z". */
 static int64_t at(const char *iso)
 {
@@ -172,6 +174,80 @@ static void the_own_zone_is_that_of_the_process(void **state)
 	tzset();
 }
 
+/* The local time at a moment, by the C library. */
+static struct tm local(int64_t ms)
+{
+	time_t second = (time_t)floor_div(ms, 1000);
+	struct tm tm;
+
+	localtime_r(&second, &tm);
+	return tm;
+}
+
+/* What `format` makes of the moments within a span is `name`, and of those around it something else. */
+static void check_span(const char *text, const char *format, const char *name, const char *tz, int64_t now,
+		       int64_t inside)
+{
+	int64_t from, until, moments[4];
+	char got[64];
+
+	if (date_span(text, tz, now, &from, &until))
+		fail_msg("%s is not understood", text);
+	if (inside < from || inside >= until)
+		fail_msg("%s in %s: %lld is not in it", text, tz, (long long)inside);
+	moments[0] = from - 1;
+	moments[1] = from;
+	moments[2] = until - 1;
+	moments[3] = until;
+	for (int i = 0; i < 4; i++) {
+		struct tm tm = local(moments[i]);
+
+		strftime(got, sizeof(got), format, &tm);
+		if (!strcmp(got, name) != (i == 1 || i == 2))
+			fail_msg("%s in %s at %lld: %s at %lld", text, tz, (long long)now, got, (long long)moments[i]);
+	}
+}
+
+/* Each moment is in its day, month and year, and these begin and end where the clocks say so. */
+static void every_day_is_as_long_as_by_the_clocks(void **state)
+{
+	static const char *const zones[] = { "UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo",
+					     "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu",
+					     "Pacific/Auckland", "Pacific/Apia", "Africa/Casablanca", "Asia/Beirut" };
+	struct chance c = chance_begin("dates");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(zones) / sizeof(*zones); i++) {
+		if (!is_known(zones[i]))
+			continue;
+		setenv("TZ", zones[i], 1);
+		tzset();
+		for (int n = 0; n < 300; n++) {
+			/* from 1995 to 2055; one in two near the end of a month, when clocks change */
+			int64_t day = 9131 + chance_below(&c, 60 * 365), now;
+			char text[64], today[64];
+			struct tm tm;
+
+			if (n % 2)
+				day = days_of(1995 + (int)chance_below(&c, 60), 1 + (int)chance_below(&c, 12), 1) -
+				      chance_below(&c, 9);
+			now = (day * DAY + chance_below(&c, DAY)) * 1000 + chance_below(&c, 1000);
+			tm = local(now);
+			strftime(today, sizeof(today), "%Y-%m-%d", &tm);
+			check_span(today, "%Y-%m-%d", today, zones[i], now, now);
+			check_span("today", "%Y-%m-%d", today, zones[i], now, now);
+			strftime(text, sizeof(text), "%Y-%m", &tm);
+			check_span(text, "%Y-%m", text, zones[i], now, now);
+			strftime(text, sizeof(text), "%Y", &tm);
+			check_span(text, "%Y", text, zones[i], now, now);
+			strftime(text, sizeof(text), "%A", &tm);
+			check_span(text, "%Y-%m-%d", today, zones[i], now + chance_below(&c, 4) * (int64_t)DAY * 1000, now);
+		}
+	}
+	unsetenv("TZ");
+	tzset();
+}
+
 static void what_is_no_date_is_refused(void **state)
 {
 	static const char *const all[] = { "", "7", "d", "7y", "-7d", "1000000000d", "7 d", "tomorrow", "mon", "26", "202", "20266",
@@ -230,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_time_is_local_unless_it_says_otherwise),
 		cmocka_unit_test(days_are_whole_when_clocks_change),
 		cmocka_unit_test(the_own_zone_is_that_of_the_process),
+		cmocka_unit_test(every_day_is_as_long_as_by_the_clocks),
 		cmocka_unit_test(what_is_no_date_is_refused),
 		cmocka_unit_test(a_period_includes_both_ends),
 		cmocka_unit_test(a_zone_that_is_not_known_is_refused),

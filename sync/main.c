@@ -404,8 +404,10 @@ static int run(struct sync *s, int argc, char **argv)
 	p.everywhere = w.all;
 	if (w.all && p.nr_names)
 		return cli_usage(c, "--all and a SESSION exclude each other");
-	if (s->hydrate && !(s->ways & WAY_PULL))
+	if (s->hydrate && s->ways != WAY_PULL)
 		return cli_usage(c, "--hydrate is for pull");
+	if (w.remote_store && !(s->ways & WAY_PUSH))
+		return cli_usage(c, "--remote-store is for push and mirror");
 	rc = set_up(&p, &w);
 	if (!rc)
 		rc = c->command[0] == 'm' ? mirror_run(s, run_all, &p) : run_all(&p);

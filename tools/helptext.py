@@ -57,12 +57,14 @@ class Page:
             raise PageError(f"{path}: NAME must read `{self.title} - what it does`")
         self.summary = said.group(1)
 
-    @staticmethod
-    def split(lines):
+    def split(self, lines):
         sections, current = {}, None
         for line in lines:
             if line.startswith("# "):
-                current = sections.setdefault(line[2:].strip(), [])
+                name = line[2:].strip()
+                if name in sections:
+                    raise PageError(f"{self.path}: {name} is there twice")
+                current = sections[name] = []
             elif current is not None:
                 current.append(line)
         return sections

@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 #include "programs/config.h"
+#include "programs/store_url.h"
 
 #include <string.h>
 
@@ -25,15 +26,22 @@ static void print_item(struct cli *c, const char *key, const char *value)
 
 static int list(struct cli *c, const struct config *cf)
 {
+	struct grove_buf shown = GROVE_BUF_INIT;
+
 	if (c->json)
 		out_puts(&c->out, "[");
 	for (size_t i = 0; i < cf->nr; i++) {
 		if (c->json && i)
 			out_puts(&c->out, ",\n");
-		print_item(c, cf->item[i].key, cf->item[i].value);
+		/* `get` prints it: who asks for one value wants to use it */
+		shown.len = 0;
+		cli_add(&shown, cf->item[i].value, strlen(cf->item[i].value) + 1);
+		store_url_hide_password(shown.ptr);
+		print_item(c, cf->item[i].key, shown.ptr);
 	}
 	if (c->json)
 		out_puts(&c->out, "]\n");
+	grove_buf_release(&shown);
 	return EXIT_DONE;
 }
 

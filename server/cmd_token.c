@@ -4,6 +4,7 @@
  * The file is written anew beside itself and renamed, so that a server that reads
  * it at that moment sees the old or the new one, whole.
  */
+#include "programs/store_url.h"
 #include "tokens.h"
 
 #include <errno.h>
@@ -161,6 +162,8 @@ static int add(struct token_args *a, const struct tokens *all, const char *name)
 	token_hash(text, t.hash);
 	t.stores = strings(&a->stores);
 	t.nr_stores = a->stores.nr;
+	for (size_t i = 0; i < t.nr_stores; i++)
+		store_url_hide_password(t.stores[i]);
 	t.projects = strings(&a->projects);
 	t.nr_projects = a->projects.nr;
 	if (write_file(a->path, all, NULL, &t))

@@ -1,6 +1,7 @@
 /*
  * tokens.c: the file of tokens, read.
  */
+#include "programs/store_url.h"
 #include "tokens.h"
 
 #include <errno.h>
@@ -86,8 +87,13 @@ static int add(char ***list, size_t *nr, const char *text)
 
 static int read_limit(struct token *t, const char *text)
 {
-	if (!strncmp(text, "store=", 6))
-		return add(&t->stores, &t->nr_stores, text + 6);
+	if (!strncmp(text, "store=", 6)) {
+		if (add(&t->stores, &t->nr_stores, text + 6))
+			return -1;
+		/* the URLs that it is compared with have none */
+		store_url_hide_password(t->stores[t->nr_stores - 1]);
+		return 0;
+	}
 	if (!strncmp(text, "project=", 8))
 		return add(&t->projects, &t->nr_projects, text + 8);
 	return -1;

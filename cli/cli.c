@@ -369,6 +369,8 @@ int cli_stores(struct cli *c)
 	return c->status;
 }
 
+enum { CANDIDATE_LEAST = 12, CANDIDATE_MOST = 60 };
+
 void cli_candidates(struct cli *c, int err, const struct grove_list *l)
 {
 	struct out *o = &c->err;
@@ -379,13 +381,17 @@ void cli_candidates(struct cli *c, int err, const struct grove_list *l)
 	for (size_t i = 0; i < grove_list_count(l); i++) {
 		const struct grove_list_item *s = grove_list_at(l, i);
 
+		unsigned used = 2 + (unsigned)strlen(s->id), left;
+
 		cli_time(when, sizeof(when), s->modified, 0);
 		out_puts(o, "  ");
 		out_text(o, out_str(s->id));
 		out_printf(o, "  %s  %s  ", when, s->agent);
-		out_fit(o, out_str(*s->cwd ? s->cwd : s->path), 60);
+		used += (unsigned)(strlen(when) + strlen(s->agent) + 6);
+		left = o->width > used + 2 * CANDIDATE_LEAST ? o->width - used : 2 * CANDIDATE_LEAST;
+		left -= cli_directory(o, *s->cwd ? s->cwd : s->path, left / 2 < CANDIDATE_MOST ? left / 2 : CANDIDATE_MOST);
 		out_puts(o, "  ");
-		out_fit(o, out_str(s->name ? s->name : s->first_message), 60);
+		out_fit(o, out_str(s->name ? s->name : s->first_message), left - 2 < CANDIDATE_MOST ? left - 2 : CANDIDATE_MOST);
 		out_puts(o, "\n");
 	}
 }
@@ -622,30 +628,17 @@ void cli_size(char *out, size_t size, uint64_t bytes)
 	snprintf(out, size, n < 9.95 ? "%.1f%c" : "%.0f%c", n, unit[i]);
 }
 
-void cli_project(struct out *o, const char *cwd, unsigned width)
+unsigned cli_directory(struct out *o, const char *cwd, unsigned width)
 {
 	const char *home = getenv("HOME");
 	size_t n = home ? strlen(home) : 0;
-	unsigned all;
+	unsigned below;
 
 	while (n && home[n - 1] == '/')
 		n--;
-	if (n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1) {
-		out_puts(o, "~");
-		width--;
-		cwd += n;
-	}
-	/* the end of a path says more than its beginning */
-	all = out_width(out_str(cwd), 4096);
-	if (all > width && width > 1) {
-		while (*cwd && out_width(out_str(cwd), 4096) > width - 1)
-			do
-				cwd++;
-			while (((unsigned char)*cwd & 0xc0) == 0x80);
-		out_puts(o, "…");
-		width--;
-	}
-	out_column(o, out_str(cwd), width);
+	below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1;
+	out_puts(o, below ? "~" : "");
+	return below + out_fit_path(o, below ? cwd + n : cwd, width - below);
 }
 
 void *cli_realloc(void *p, size_t nr, size_t size)

@@ -148,8 +148,8 @@ void cli_time(char *out, size_t size, int64_t ms, int seconds);
 const char *cli_number(char out[CLI_NUMBER], uint64_t n);
 /* Bytes for people: 812, 12K, 3.4M. `size` is 8 at least. */
 void cli_size(char *out, size_t size, uint64_t bytes);
-/* ~/src/grove: a working directory as its owner writes it, of a long one the end; fills `width` columns. */
-void cli_project(struct out *o, const char *cwd, unsigned width);
+/* ~/src/grove: a working directory as its owner writes it, of a long one the end. Returns the columns used. */
+unsigned cli_directory(struct out *o, const char *cwd, unsigned width);
 
 /* Memory, or the end. */
 void *cli_realloc(void *p, size_t nr, size_t size);

@@ -297,7 +297,7 @@ static void print_row(const struct table *t, const struct grove_list_item *s)
 	}
 	if (t->columns & COL_PROJECT) {
 		out_style(o, OUT_DIM);
-		cli_project(o, s->cwd, t->project);
+		out_pad(o, t->project - cli_directory(o, s->cwd, t->project));
 		out_style(o, OUT_PLAIN);
 		out_puts(o, "  ");
 	}

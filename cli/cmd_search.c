@@ -271,16 +271,6 @@ static void print_age(struct out *o, int64_t then)
 	out_puts(o, "just now");
 }
 
-static void print_home(struct out *o, const char *cwd, unsigned width)
-{
-	const char *home = getenv("HOME");
-	size_t n = home ? strlen(home) : 0;
-	int below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/');
-
-	out_puts(o, below ? "~" : "");
-	out_fit(o, out_str(below ? cwd + n : cwd), width - (unsigned)below);
-}
-
 enum { AGE_COLUMNS = 16, CWD_LEAST = 10 }; /* "  59 minutes ago" */
 
 /* Where a session is from, as far as there is room after `used` columns, and how old it is. */
@@ -291,13 +281,27 @@ static void print_origin(struct out *o, const struct grove_hit_session *s, unsig
 	out_style(o, OUT_DIM);
 	out_puts(o, "  ");
 	if (*s->cwd && left >= rest + 3 + CWD_LEAST) {
-		print_home(o, s->cwd, left - rest - 3);
+		cli_directory(o, s->cwd, left - rest - 3);
 		out_puts(o, " · ");
 	}
 	if (left >= rest)
 		out_printf(o, "%s · ", s->agent);
 	print_age(o, s->modified);
 	out_style(o, OUT_PLAIN);
+}
+
+/* What a session without a name is known by: how it began. */
+static void print_first_message(struct search *p, const struct grove_hit_session *s, unsigned width, unsigned *used)
+{
+	struct grove_list *l = NULL;
+	const struct grove_list_item *x;
+
+	if (!grove_find(p->c->g, *s->path ? s->path : s->id, 0, &l)) {
+		x = grove_list_at(l, 0);
+		out_puts(&p->c->out, "  ");
+		*used += 2 + out_fit(&p->c->out, (struct grove_slice){ x->first_message, x->first_message_len }, width);
+	}
+	grove_list_free(l);
 }
 
 /* On one line if that is all that is shown of it, else on two. */
@@ -319,6 +323,8 @@ static void print_session(struct search *p, const struct grove_hit_session *s)
 		out_style(o, OUT_BOLD);
 		used += 2 + out_fit(o, out_str(s->name), name);
 		out_style(o, OUT_PLAIN);
+	} else if (name) {
+		print_first_message(p, s, name, &used);
 	}
 	if (p->sessions)
 		print_origin(o, s, used);
@@ -494,6 +500,8 @@ static int report(struct search *p)
 		print_people(p);
 	if (err || c->json)
 		return err;
+	/* on a terminal the last line is the one that is seen */
+	out_flush(&c->out);
 	if (!p->about.total)
 		suggest(p);
 	else if (all > shown)

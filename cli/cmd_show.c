@@ -21,7 +21,7 @@ static void title(struct cli *c, struct grove_session *s, struct grove_view *v)
 	out_fit(o, out_str(grove_session_id(s)), o->width / 2);
 	if (cwd && *cwd) {
 		out_puts(o, "  ");
-		out_fit(o, out_str(cwd), o->width / 2 - 3);
+		cli_directory(o, cwd, o->width / 2 - 3);
 	}
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");

@@ -84,18 +84,12 @@ static const char *key_text(const struct grove_usage_row *r, char *out, size_t s
 	return *r->key ? r->key : "(unknown)";
 }
 
-/* A key in `width` columns; of a path the end says more than the beginning. */
 static void print_key(struct out *o, const char *key, unsigned width)
 {
-	if (*key == '/' && out_width(out_str(key), 4096) > width) {
-		while (*key && out_width(out_str(key), 4096) > width - 1)
-			do
-				key++;
-			while (((unsigned char)*key & 0xc0) == 0x80);
-		out_puts(o, "…");
-		width--;
-	}
-	out_column(o, out_str(key), width);
+	if (*key == '/')
+		out_pad(o, width - out_fit_path(o, key, width));
+	else
+		out_column(o, out_str(key), width);
 }
 
 /* --- the table --- */

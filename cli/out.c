@@ -416,6 +416,20 @@ unsigned out_fit(struct out *o, struct grove_slice text, unsigned width)
 	return fit(o, text, width, 1);
 }
 
+unsigned out_fit_path(struct out *o, const char *path, unsigned width)
+{
+	unsigned cut = width > 1 && out_width(out_str(path), width) > width;
+
+	if (cut) {
+		while (*path && out_width(out_str(path), width) > width - 1)
+			do
+				path++;
+			while (((unsigned char)*path & 0xc0) == 0x80);
+		out_puts(o, "…");
+	}
+	return cut + out_fit(o, out_str(path), width - cut);
+}
+
 void out_column(struct out *o, struct grove_slice text, unsigned width)
 {
 	unsigned used = fit(o, text, width, 1);

@@ -101,7 +101,9 @@ void out_text(struct out *o, struct grove_slice text);
  * used.
  */
 unsigned out_fit(struct out *o, struct grove_slice text, unsigned width);
-/* The same, filled up with spaces. */
+/* The same for a path, of which the end says more: what is cut is its beginning. */
+unsigned out_fit_path(struct out *o, const char *path, unsigned width);
+/* As out_fit(), filled up with spaces. */
 void out_column(struct out *o, struct grove_slice text, unsigned width);
 /* The heading of the last column of a list of sessions: in one word where the column is narrow. */
 struct grove_slice out_name_heading(unsigned width);

@@ -382,7 +382,7 @@ static int put_term(struct grove__search_fts *f, const struct term *t, const cha
 
 int grove__search_query_fts(const struct grove__search_query *q, struct grove__search_fts *f)
 {
-	const char *before = "(";
+	const char *before = "";
 	size_t wanted;
 	int rc = 0;
 
@@ -394,9 +394,12 @@ int grove__search_query_fts(const struct grove__search_query *q, struct grove__s
 		rc = put_term(f, &q->terms[i], before);
 		before = " AND ";
 	}
-	rc = rc ? rc : grove__buf_add_char(&f->match, ')');
 	wanted = f->nr;
-	/* one text of a part may have what another must not have */
+	/*
+	 * NOT binds more tightly than AND, so it belongs to the last word alone. That finds the
+	 * same; but FTS5 forgets positions of `a` and `b` in ((a OR b) AND "c d") NOT e, which
+	 * are what the score counts. One text of a part may have what another must not have.
+	 */
 	for (size_t i = 0; i < q->nr && !rc && !f->parts; i++)
 		if (q->terms[i].not)
 			rc = put_term(f, &q->terms[i], " NOT ");

@@ -628,6 +628,14 @@ void cli_size(char *out, size_t size, uint64_t bytes)
 	snprintf(out, size, n < 9.95 ? "%.1f%c" : "%.0f%c", n, unit[i]);
 }
 
+void cli_bytes(char out[CLI_BYTES], uint64_t bytes)
+{
+	char number[8];
+
+	cli_size(number, sizeof(number), bytes);
+	snprintf(out, CLI_BYTES, "%s%s", number, bytes >= 1024 ? "B" : bytes == 1 ? " byte" : " bytes");
+}
+
 unsigned cli_directory(struct out *o, const char *cwd, unsigned width)
 {
 	const char *home = getenv("HOME");
@@ -636,7 +644,8 @@ unsigned cli_directory(struct out *o, const char *cwd, unsigned width)
 
 	while (n && home[n - 1] == '/')
 		n--;
-	below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1;
+	below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1 &&
+		out_width(out_str(cwd + n), width) < width;
 	out_puts(o, below ? "~" : "");
 	return below + out_fit_path(o, below ? cwd + n : cwd, width - below);
 }

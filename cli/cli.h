@@ -146,8 +146,11 @@ void cli_time(char *out, size_t size, int64_t ms, int seconds);
  */
 #define CLI_NUMBER 21
 const char *cli_number(char out[CLI_NUMBER], uint64_t n);
+#define CLI_BYTES 16
 /* Bytes for people: 812, 12K, 3.4M. `size` is 8 at least. */
 void cli_size(char *out, size_t size, uint64_t bytes);
+/* … and with their unit: 812 bytes, 12KB, 3.4MB. */
+void cli_bytes(char out[CLI_BYTES], uint64_t bytes);
 /* ~/src/grove: a working directory as its owner writes it, of a long one the end. Returns the columns used. */
 unsigned cli_directory(struct out *o, const char *cwd, unsigned width);
 

@@ -16,6 +16,7 @@ struct archive {
 	int alone;             /* one session, which was named: its error is the command's */
 	int status;            /* that error */
 	int dry;
+	int named;             /* sessions were */
 	struct grove_archive_result sum;
 };
 
@@ -62,13 +63,9 @@ static void some(struct out *o, const char *before, uint64_t n, const char *what
 	out_printf(o, "%s%llu %s%s", before, (unsigned long long)n, what, n == 1 ? "" : "s");
 }
 
-static void print_line(struct archive *a, const struct grove_archived *x)
+/* "grown by 3 lines, 1 file" */
+static void state_text(struct out *o, const struct grove_archived *x)
 {
-	struct out *o = &a->c->out;
-
-	out_style(o, x->state == GROVE_ARCHIVE_UNCHANGED ? OUT_DIM
-		     : x->state == GROVE_ARCHIVE_KEPT    ? OUT_YELLOW
-							 : OUT_GREEN);
 	switch (x->state) {
 	case GROVE_ARCHIVE_NEW:
 		some(o, "new, ", x->lines, "line");
@@ -86,13 +83,40 @@ static void print_line(struct archive *a, const struct grove_archived *x)
 	}
 	if (x->files)
 		some(o, x->lines || x->state != GROVE_ARCHIVE_GROWN ? ", " : "", x->files, "file");
+}
+
+/* The path; on a terminal as much of its end as fits. */
+static void print_path(struct out *o, const char *path, unsigned used)
+{
+	enum { LEAST = 20 };
+
+	if (o->tty)
+		cli_directory(o, path, o->width > used + LEAST ? o->width - used : LEAST);
+	else
+		out_text(o, out_str(path));
+}
+
+/* What changed; sessions that were named are reported in any case. */
+static void print_line(struct archive *a, const struct grove_archived *x)
+{
+	struct out *o = &a->c->out, state;
+
+	if (x->state == GROVE_ARCHIVE_UNCHANGED && !a->named && !x->missing)
+		return;
+	out_init(&state, -1);
+	state_text(&state, x);
+	out_style(o, x->state == GROVE_ARCHIVE_UNCHANGED ? OUT_DIM
+		     : x->state == GROVE_ARCHIVE_KEPT    ? OUT_YELLOW
+							 : OUT_GREEN);
+	out_bytes(o, state.ptr, state.len);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "  ");
-	out_text(o, out_str(x->path));
+	print_path(o, x->path, (unsigned)state.len + 2);
+	out_release(&state);
 	if (x->older) {
-		out_puts(o, "  (previous copy kept: ");
-		out_text(o, out_str(x->older));
-		out_puts(o, ")");
+		out_puts(o, o->tty ? "\n  previous copy kept: " : "  (previous copy kept: ");
+		print_path(o, x->older, 23);
+		out_puts(o, o->tty ? "" : ")");
 	}
 	out_puts(o, "\n");
 	if (x->missing)
@@ -171,20 +195,20 @@ static void print_sum(struct archive *a, const char *to)
 {
 	struct grove_buf url = GROVE_BUF_INIT;
 	struct out *o = &a->c->out;
-	char size[16];
+	char size[CLI_BYTES];
 
-	cli_size(size, sizeof(size), a->sum.bytes);
+	cli_bytes(size, a->sum.bytes);
 	some(o, a->dry ? "would archive " : "archived ", a->sum.sessions, "session");
 	if (a->sum.lines)
 		some(o, ", ", a->sum.lines, "line");
 	if (a->sum.files)
 		some(o, ", ", a->sum.files, "file");
 	if (a->sum.bytes)
-		out_printf(o, ", %s bytes", size);
+		out_printf(o, ", %s", size);
 	if (a->sum.unchanged)
 		out_printf(o, " (%llu unchanged)", (unsigned long long)a->sum.unchanged);
 	if (!grove_archive_url(a->c->g, to, &url)) {
-		out_puts(o, " in ");
+		out_puts(o, o->tty ? "\n  in " : " in ");
 		out_text(o, out_str(!strncmp(url.ptr, "file:", 5) ? url.ptr + 5 : url.ptr));
 	}
 	out_puts(o, "\n");
@@ -278,6 +302,7 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	o.told = on_archived;
 	o.payload = &a;
 	a.alone = argc == 1;
+	a.named = argc > 0;
 	if (c->json)
 		out_puts(&c->out, "[");
 	cli_progress(c, "archiving");

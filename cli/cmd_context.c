@@ -197,6 +197,7 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 	struct listing *l = payload;
 	struct out *o = &l->c->out;
 	struct grove_entry e = { .size = sizeof(e) };
+	unsigned kind = is_narrow(l) ? 10 : 14, head = 4 + ID_COLUMNS + 1 + kind + 1;
 	struct grove_slice id;
 	int err = grove_view_entry(l->v, r->entry, &e);
 
@@ -209,9 +210,9 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 	out_column(o, (struct grove_slice){ id.ptr, id.len < ID_COLUMNS ? id.len : ID_COLUMNS }, ID_COLUMNS);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, " ");
-	out_column(o, out_str(grove_kind_name(e.kind)), 14);
+	out_column(o, out_str(grove_kind_name(e.kind)), kind);
 	out_puts(o, " ");
-	out_fit(o, out_str(r->reason), o->width > 42 ? o->width - 29 : 14);
+	out_fit(o, out_str(r->reason), o->width > head + 14 ? o->width - head : 14);
 	out_puts(o, "\n");
 	return 0;
 }
@@ -266,22 +267,24 @@ static int on_about(void *payload, const struct grove_context_about *a)
 {
 	struct listing *l = payload;
 	struct out *o = &l->c->out;
-	char size[16];
+	char size[CLI_BYTES];
 
 	end_rows(l, l->explain);
 	if (l->before)
 		out_puts(o, "\n");
 	print_parts(o, a);
 	if (a->has_settings) {
+		const char *model = a->model ? a->model : "none", *thinking = a->thinking ? a->thinking : "none";
+		unsigned width = out_width(out_str(model), 160) + out_width(out_str(thinking), 80) + 17;
+
 		out_puts(o, "model ");
-		out_fit(o, out_str(a->model ? a->model : "none"), 160);
-		out_puts(o, ", thinking ");
-		out_fit(o, out_str(a->thinking ? a->thinking : "none"), 80);
+		out_fit(o, out_str(model), 160);
+		out_puts(o, width > o->width ? ",\nthinking " : ", thinking ");
+		out_fit(o, out_str(thinking), 80);
 		out_puts(o, "\n");
 	}
-	cli_size(size, sizeof(size), l->total);
-	out_printf(o, "%zu message%s, %s%s,%s", l->before, l->before == 1 ? "" : "s", size,
-		   l->total < 1024 ? " bytes" : "B", o->width < NARROW ? "\n" : " ");
+	cli_bytes(size, l->total);
+	out_printf(o, "%zu message%s, %s,%s", l->before, l->before == 1 ? "" : "s", size, o->width < NARROW ? "\n" : " ");
 	print_used(o, a);
 	out_puts(o, "\n");
 	return 0;

@@ -176,31 +176,60 @@ static int copy(struct cli *c, char **argv)
 
 /* -------------------------------------------------------------------- stats */
 
-static void print_count(struct out *o, uint64_t count, const char *words)
+/* "3 sessions", after what stands before it. */
+static void put_count(struct out *o, const char *before, uint64_t n, const char *one, const char *several)
 {
-	out_printf(o, "  %llu %s\n", (unsigned long long)count, words);
+	out_printf(o, "%s%llu %s", before, (unsigned long long)n, n == 1 ? one : several);
+}
+
+static void put_sums(struct out *o, const struct grove_store_row *p)
+{
+	char size[CLI_BYTES];
+
+	cli_bytes(size, p->bytes);
+	put_count(o, "", p->sessions, "session", "sessions");
+	put_count(o, ", ", p->entries, "entry", "entries");
+	put_count(o, ", ", p->lines, "line", "lines");
+	out_printf(o, ", %s\n", size);
 }
 
 static void print_stats(struct out *o, const struct grove_store_stats *s)
 {
+	char size[CLI_BYTES];
+
+	out_style(o, OUT_BOLD);
 	out_text(o, out_str(s->all.name));
-	out_puts(o, "\n");
-	print_count(o, s->all.sessions, "sessions");
-	print_count(o, s->subagent_logs, "sub-agent logs");
-	print_count(o, s->all.entries, "entries");
-	print_count(o, s->all.lines, "lines");
-	print_count(o, s->all.bytes, "bytes");
-	print_count(o, s->attachments, "attachments");
-	print_count(o, s->attachment_bytes, "bytes in attachments");
-	print_count(o, s->unreadable, "unreadable");
-	for (size_t i = 0; i < s->nr_dialects; i++)
-		out_printf(o, "%s: %llu sessions, %llu entries, %llu bytes\n", s->dialects[i].name,
-			   (unsigned long long)s->dialects[i].sessions,
-			   (unsigned long long)s->dialects[i].entries,
-			   (unsigned long long)s->dialects[i].bytes);
+	out_style(o, OUT_PLAIN);
+	out_puts(o, "\n  ");
+	put_sums(o, &s->all);
+	for (size_t i = 0; i < s->nr_dialects && s->nr_dialects > 1; i++) {
+		out_printf(o, "  %s: ", s->dialects[i].name);
+		put_sums(o, &s->dialects[i]);
+	}
+	if (s->subagent_logs) {
+		put_count(o, "  ", s->subagent_logs, "log of a sub-agent", "logs of sub-agents");
+		out_puts(o, "\n");
+	}
+	if (s->attachments) {
+		cli_bytes(size, s->attachment_bytes);
+		put_count(o, "  ", s->attachments, "attachment", "attachments");
+		out_printf(o, ", %s\n", size);
+	}
+	if (s->unreadable) {
+		out_style(o, OUT_RED);
+		put_count(o, "  ", s->unreadable, "log could not be read", "logs could not be read");
+		out_style(o, OUT_PLAIN);
+		out_puts(o, "\n");
+	}
+	if (s->nr_largest)
+		out_puts(o, "largest:\n");
 	for (size_t i = 0; i < s->nr_largest; i++) {
-		out_printf(o, "%llu  ", (unsigned long long)s->largest[i].bytes);
-		out_text(o, out_str(s->largest[i].name));
+		cli_size(size, sizeof(size), s->largest[i].bytes);
+		out_printf(o, "  %5s  ", size);
+		if (o->tty)
+			cli_directory(o, s->largest[i].name, o->width - 9);
+		else
+			out_text(o, out_str(s->largest[i].name));
 		out_puts(o, "\n");
 	}
 }

@@ -3,7 +3,9 @@
  */
 #include "cli.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -106,7 +108,64 @@ struct table {
 	unsigned bar;                  /* 0: no bars */
 	int tokens;                    /* what bars stand for; 0: cost */
 	double most;                   /* the longest */
+	const struct names *names;     /* of sessions; NULL: they are not shown */
+	unsigned name;                 /* columns for them; 0: there is no room */
 };
+
+/* --- the sessions that ids are of --- */
+
+struct names {
+	struct grove_list *l;
+	const struct grove_list_item **by_id;
+	size_t nr;
+	unsigned id;                   /* so much of an id no two of them share, here or in any other directory */
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct grove_list_item *const *x = a, *const *y = b;
+
+	return strcmp((*x)->id, (*y)->id);
+}
+
+static void find_names(struct names *n, struct cli *c)
+{
+	enum { SHORTEST = 8 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | GROVE_LIST_SHORT_IDS };
+
+	*n = (struct names){ .id = SHORTEST };
+	if (grove_list(c->g, &lo, &n->l)) {
+		/* an id that cannot be told from others by a part of it is shown whole */
+		n->id = UINT_MAX;
+		return;
+	}
+	n->by_id = cli_realloc(NULL, grove_list_count(n->l) + 1, sizeof(*n->by_id));
+	for (; n->nr < grove_list_count(n->l); n->nr++) {
+		n->by_id[n->nr] = grove_list_at(n->l, n->nr);
+		if (n->by_id[n->nr]->id_len > n->id)
+			n->id = n->by_id[n->nr]->id_len;
+	}
+	qsort(n->by_id, n->nr, sizeof(*n->by_id), compare_ids);
+}
+
+static void forget_names(struct names *n)
+{
+	free(n->by_id);
+	grove_list_free(n->l);
+}
+
+static struct grove_slice name_of(const struct names *n, const char *id)
+{
+	const struct grove_list_item key = { .id = id }, *at = &key;
+	const struct grove_list_item **found = bsearch(&at, n->by_id, n->nr, sizeof(*n->by_id), compare_ids);
+
+	if (!found)
+		return out_str("");
+	return (*found)->name ? out_str((*found)->name)
+			      : (struct grove_slice){ (*found)->first_message, (*found)->first_message_len };
+}
+
+/* --- printing --- */
 
 static double bar_of(const struct table *t, const struct grove_usage_row *r)
 {
@@ -152,6 +211,10 @@ static void print_row(const struct table *t, const char *key, const struct grove
 	print_numbers(t, r);
 	if (t->bar && r->key)
 		print_bar(t, r);
+	if (t->name && r->key) {
+		out_puts(t->o, "  ");
+		out_fit(t->o, name_of(t->names, r->key), t->name);
+	}
 	out_puts(t->o, "\n");
 }
 
@@ -225,35 +288,17 @@ static unsigned larger(unsigned a, unsigned b)
 	return a > b ? a : b;
 }
 
-/* How much of an id no two sessions share, here or in any other directory. */
-static unsigned id_width(struct cli *c, unsigned whole)
-{
-	enum { SHORTEST = 8 };
-	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | GROVE_LIST_SHORT_IDS };
-	struct grove_list *l = NULL;
-	unsigned width = SHORTEST;
-
-	/* an id that cannot be told from others by a part of it is shown whole */
-	if (grove_list(c->g, &lo, &l))
-		return whole;
-	for (size_t i = 0; i < grove_list_count(l); i++)
-		if (grove_list_at(l, i)->id_len > width)
-			width = grove_list_at(l, i)->id_len;
-	grove_list_free(l);
-	return width < whole ? width : whole;
-}
-
 /*
  * Where a table is too wide, ids are shortened first, as far as they can still be typed;
  * then numbers; then those that make up the total are left out.
  */
-static void measure(struct table *t, struct cli *c)
+static void measure(struct table *t)
 {
 	unsigned whole = longest_key(t), key = whole, least, room;
 
 	measure_numbers(t);
-	if (t->by == GROVE_USAGE_SESSION && columns_used(t) + key > t->o->width)
-		t->id = key = id_width(c, key);
+	if (t->names && columns_used(t) + key > t->o->width)
+		t->id = key = t->names->id < whole ? t->names->id : whole;
 	key = larger(key, longest_model(t));
 	least = larger(t->id, key < 2 * KEY_SHORTEST ? key : 2 * KEY_SHORTEST);
 	if (columns_used(t) + least > t->o->width) {
@@ -276,6 +321,23 @@ static void measure(struct table *t, struct cli *c)
 	}
 	room = larger(room, larger(t->id, KEY_SHORTEST));
 	t->key = key < room ? key : room;
+}
+
+/* On a terminal what a session is about says more than what its total is made of. */
+static void measure_names(struct table *t)
+{
+	enum { LEAST = 20 };
+	unsigned whole = longest_key(t), used;
+
+	t->id = t->names->id < whole ? t->names->id : whole;
+	if (larger(t->id, longest_model(t)) < t->key)
+		t->key = larger(t->id, longest_model(t));
+	used = columns_used(t) + t->key + 2;
+	if (used + LEAST > t->o->width && t->first < TOTAL) {
+		t->first = TOTAL;
+		used = columns_used(t) + t->key + 2;
+	}
+	t->name = used + LEAST <= t->o->width ? t->o->width - used : 0;
 }
 
 /* Where bars do not fit beside all columns, those that make up the total give way. */
@@ -321,15 +383,26 @@ static void print_table(struct cli *c, const struct grove_usage *u, int by, int 
 	struct out *o = &c->out;
 	struct table t = { .o = o, .u = u, .by = by };
 	const struct grove_usage_row *r;
+	struct names names = { 0 };
 	char text[80];
 
-	measure(&t, c);
+	if (by == GROVE_USAGE_SESSION) {
+		find_names(&names, c);
+		t.names = &names;
+	}
+	measure(&t);
+	if (t.names && o->tty && !bars)
+		measure_names(&t);
 	if (bars)
 		measure_bars(&t);
 	out_style(o, OUT_DIM);
 	out_column(o, out_str(titles[by]), t.key);
 	for (int i = t.first; i <= COUNTS; i++)
 		out_printf(o, "  %*s", (int)t.width[i], heads[i]);
+	if (t.name) {
+		out_puts(o, "  ");
+		out_fit(o, out_name_heading(t.name), t.name);
+	}
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
 	for (size_t i = 0; (r = grove_usage_at(u, i)) && !out_failed(o); i++) {
@@ -340,6 +413,7 @@ static void print_table(struct cli *c, const struct grove_usage *u, int by, int 
 	print_row(&t, "TOTAL", grove_usage_totals(u));
 	out_style(o, OUT_PLAIN);
 	print_unpriced(o, u);
+	forget_names(&names);
 }
 
 static int print_json(struct cli *c, const struct grove_usage *u)

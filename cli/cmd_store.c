@@ -279,7 +279,7 @@ int cmd_store(struct cli *c, int argc, char **argv)
 	const struct action *a = NULL;
 	char why[512];
 
-	if (cli_begin(c, NULL, "init|upgrade|verify|copy|stats STORE...", &argc, argv))
+	if (cli_begin(c, NULL, "init|upgrade|verify|copy|stats [STORE...]", &argc, argv))
 		return c->status;
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (!strcmp(actions[i].name, argv[0]))

@@ -112,7 +112,7 @@ static int number(uint64_t *out, const char *text)
 	return *end || errno ? -1 : 0;
 }
 
-static int choice(const struct opt *o, const char *value, char *why, size_t size)
+static int choice(const struct opt *o, const char *typed, const char *value, char *why, size_t size)
 {
 	char all[256] = "";
 	size_t len = 0;
@@ -126,7 +126,7 @@ static int choice(const struct opt *o, const char *value, char *why, size_t size
 			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s",
 						len ? ", " : "", o->choices[i]);
 	}
-	return wrong(why, size, "--%s: '%s' is not one of %s", o->name, value, all);
+	return wrong(why, size, "%s: '%s' is not one of %s", typed, value, all);
 }
 
 int opt_list_add(struct opt_list *list, const char *value)
@@ -147,7 +147,8 @@ void opt_list_release(struct opt_list *list)
 	list->nr = 0;
 }
 
-static int take(const struct opt *o, const char *value, char *why, size_t size)
+/* The option gets its value; `typed` is how it was named. */
+static int take(const struct opt *o, const char *typed, const char *value, char *why, size_t size)
 {
 	if (o->string) {
 		*o->string = value;
@@ -156,9 +157,8 @@ static int take(const struct opt *o, const char *value, char *why, size_t size)
 	if (o->list)
 		return opt_list_add(o->list, value) ? wrong(why, size, "out of memory") : 0;
 	if (o->number)
-		return number(o->number, value) ?
-			wrong(why, size, "--%s: '%s' is not a number", o->name, value) : 0;
-	return choice(o, value, why, size);
+		return number(o->number, value) ? wrong(why, size, "%s: '%s' is not a number", typed, value) : 0;
+	return choice(o, typed, value, why, size);
 }
 
 /* One long option: `arg` is what stands behind the dashes. */
@@ -168,6 +168,7 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 	size_t len = strcspn(arg, "=");
 	const char *value = arg[len] ? arg + len + 1 : NULL;
 	const struct opt *o = find(tables, arg, len);
+	char typed[64];
 
 	if (!o) {
 		const char *near = nearest(tables, arg, len);
@@ -175,6 +176,7 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 		return wrong(why, size, "unknown option --%.*s%s%s%s", len > 64 ? 64 : (int)len, arg,
 			     near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
 	}
+	snprintf(typed, sizeof(typed), "--%s", o->name);
 	if (o->flag) {
 		if (value && !o->number)
 			return wrong(why, size, "--%s takes no value", o->name);
@@ -184,7 +186,7 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 			value = next;
 			*used = 1;
 		}
-		return value ? take(o, value, why, size) : 0;
+		return value ? take(o, typed, value, why, size) : 0;
 	}
 	if (!value) {
 		if (!next)
@@ -192,7 +194,29 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 		value = next;
 		*used = 1;
 	}
-	return take(o, value, why, size);
+	return take(o, typed, value, why, size);
+}
+
+/* Letters: flags together, and at the end one with its value in the same word or the next. */
+static int take_letters(const struct opt *const *tables, const char *arg, const char *next, int *used,
+			char *why, size_t size)
+{
+	for (const char *p = arg + 1; *p; p++) {
+		const struct opt *o = find_letter(tables, *p);
+		const char typed[] = { '-', *p, '\0' };
+
+		if (!o)
+			return wrong(why, size, "unknown option %.64s", arg);
+		if (o->flag) {
+			*o->flag = 1;
+			continue;
+		}
+		if (!p[1] && !next)
+			return wrong(why, size, "%s needs a value", typed);
+		*used = !p[1];
+		return take(o, typed, p[1] ? p + 1 : next, why, size);
+	}
+	return 0;
 }
 
 int opt_parse(const struct opt *const *tables, int *argc, char **argv, unsigned flags,
@@ -207,25 +231,15 @@ int opt_parse(const struct opt *const *tables, int *argc, char **argv, unsigned 
 			if (flags & OPT_STOP_AT_OPERAND)
 				break;
 			argv[kept++] = arg;
-		} else if (arg[1] != '-') {
-			const struct opt *o = arg[2] ? NULL : find_letter(tables, arg[1]);
-
-			if (!o)
-				return wrong(why, size, "unknown option %.64s", arg);
-			if (o->flag)
-				*o->flag = 1;
-			else if (i + 1 == *argc)
-				return wrong(why, size, "%s needs a value", arg);
-			else if (take(o, argv[++i], why, size))
-				return -1;
-		} else if (!arg[2]) {
+		} else if (!strcmp(arg, "--")) {
 			i++;
 			break;
 		} else {
+			const char *next = i + 1 < *argc ? argv[i + 1] : NULL;
 			int used = 0;
 
-			if (take_long(tables, arg + 2, i + 1 < *argc ? argv[i + 1] : NULL, &used,
-				      why, size))
+			if (arg[1] == '-' ? take_long(tables, arg + 2, next, &used, why, size)
+					  : take_letters(tables, arg, next, &used, why, size))
 				return -1;
 			i += used;
 		}

@@ -8,7 +8,7 @@
  *	};
  *
  * An option stands anywhere among the operands, as --name, --name=value or
- * --name value; `--` ends them. Which of the pointers is set says what the
+ * --name value, by its letter as -n value or -nvalue, flags as -lc; `--` ends them. Which of the pointers is set says what the
  * option takes.
  */
 #ifndef PROGRAMS_OPT_H

@@ -139,6 +139,16 @@ static int bind_one(struct listener *l, const struct addrinfo *a)
 	return -1;
 }
 
+int listen_check(const char *spec, char *why, size_t size)
+{
+	char host[256];
+	const char *port;
+
+	if (strncmp(spec, "unix:", 5) && split(spec, host, sizeof(host), &port))
+		return fail(spec, "an address is HOST:PORT or unix:PATH", why, size);
+	return 0;
+}
+
 int listen_open(struct listener *l, const char *spec, int tls, char *why, size_t size)
 {
 	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM }, *found = NULL;
@@ -150,8 +160,9 @@ int listen_open(struct listener *l, const char *spec, int tls, char *why, size_t
 	l->fd = -1;
 	if (!strncmp(spec, "unix:", 5))
 		return open_unix(l, spec, why, size);
-	if (split(spec, host, sizeof(host), &port))
-		return fail(spec, "an address is HOST:PORT or unix:PATH", why, size);
+	if (listen_check(spec, why, size))
+		return -1;
+	split(spec, host, sizeof(host), &port);
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &found);
 	if (rc)
 		return fail(spec, gai_strerror(rc), why, size);

@@ -6,6 +6,8 @@
 
 #include "server.h"
 
+/* Is it written as an address must be? Returns 0, or -1 and a sentence. */
+int listen_check(const char *spec, char *why, size_t size);
 /*
  * Opens one: "127.0.0.1:4517", "[::1]:4517", "localhost:4517", ":4517" (of every
  * address), "unix:PATH". Port 0 takes a free one. Returns 0, or -1 and a sentence.

@@ -97,6 +97,14 @@ static int good_urls(const struct settings *s, char *why, size_t size)
 	return 0;
 }
 
+static int good_addresses(const struct settings *s, char *why, size_t size)
+{
+	for (size_t i = 0; i < s->listen.nr; i++)
+		if (listen_check(s->listen.item[i], why, size))
+			return -1;
+	return 0;
+}
+
 /* ------------------------------------------------------------------- set up */
 
 static int open_listeners(struct server *s, char *why, size_t size)
@@ -301,7 +309,7 @@ static int cmd_serve(int argc, char **argv)
 	int status;
 
 	if (parse(&s, &argc, argv, why, sizeof(why)) || settings_complete(&s, why, sizeof(why)) ||
-	    good_urls(&s, why, sizeof(why)))
+	    good_urls(&s, why, sizeof(why)) || good_addresses(&s, why, sizeof(why)))
 		status = usage(why);
 	else
 		status = serve(&s);

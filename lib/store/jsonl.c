@@ -57,8 +57,8 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 	    (*key->subpath && !grove__store_name_ok(key->subpath)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not a name for a session: %.200s",
 				   key->session);
-	/* a list makes the path of every file */
-	rc = grove__buf_add_str(out, st->root);
+	/* a list makes the path of every file, so it is put together by hand */
+	rc = strcmp(st->root, "/") ? grove__buf_add_str(out, st->root) : 0;
 	rc = rc ? rc : grove__buf_add_char(out, '/');
 	rc = rc ? rc : grove__buf_add_str(out, key->project);
 	rc = rc || !*key->project ? rc : grove__buf_add_char(out, '/');

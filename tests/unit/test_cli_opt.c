@@ -21,7 +21,7 @@ static const char *const sorts[] = { "modified", "size", NULL };
 static const struct opt own[] = {
 	{ "all", .flag = &all },
 	{ "cwd", .letter = 'C', .string = &cwd },
-	{ "limit", .number = &limit },
+	{ "limit", .letter = 'n', .number = &limit },
 	{ "soon", .flag = &soon, .number = &days },
 	{ "sort", .choice = &sort, .choices = sorts },
 	{ NULL },
@@ -185,6 +185,31 @@ static void a_letter_is_a_flag(void **state)
 	assert_string_equal(why, "unknown option -hx");
 }
 
+static void letters_stand_together(void **state)
+{
+	int argc;
+
+	(void)state;
+	assert_int_equal(parse("-C/w word", &argc, 0), 0);
+	assert_string_equal(cwd, "/w");
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("-hC /w", &argc, 0), 0);
+	assert_int_equal(help, 1);
+	assert_string_equal(cwd, "/w");
+	assert_int_equal(argc, 0);
+	assert_int_equal(parse("-hhCh word", &argc, 0), 0);
+	assert_string_equal(cwd, "h");
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("-n12", &argc, 0), 0);
+	assert_int_equal(limit, 12);
+	assert_int_equal(parse("-nx", &argc, 0), -1);
+	assert_string_equal(why, "-n: 'x' is not a number");
+	assert_int_equal(parse("-hx", &argc, 0), -1);
+	assert_string_equal(why, "unknown option -hx");
+	assert_int_equal(parse("-hC", &argc, 0), -1);
+	assert_string_equal(why, "-C needs a value");
+}
+
 static void mistakes_are_told_in_words(void **state)
 {
 	static const struct {
@@ -269,6 +294,7 @@ int main(void)
 		cmocka_unit_test(before_the_command_parsing_stops_at_its_name),
 		cmocka_unit_test(a_letter_is_a_flag),
 		cmocka_unit_test(a_letter_may_take_the_next_word),
+		cmocka_unit_test(letters_stand_together),
 		cmocka_unit_test(mistakes_are_told_in_words),
 		cmocka_unit_test(operands_are_counted_by_their_synopsis),
 		cmocka_unit_test(a_slip_is_a_letter_or_two),

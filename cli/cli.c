@@ -6,6 +6,7 @@
 #include "programs/dates.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,12 +51,24 @@ void cli_init(struct cli *c)
 	c->out.payload = c->err.payload = c;
 }
 
+static void remove_input(struct cli *c)
+{
+	if (!c->input)
+		return;
+	unlink(c->input);
+	*strrchr(c->input, '/') = '\0';
+	rmdir(c->input);
+	free(c->input);
+	c->input = NULL;
+}
+
 void cli_release(struct cli *c)
 {
 	progress_release(&c->progress);
 	grove_close(c->g);
 	opt_list_release(&c->stores);
 	config_release(&c->config);
+	remove_input(c);
 	out_release(&c->out);
 	out_release(&c->err);
 }
@@ -205,14 +218,29 @@ int cli_status(int code)
 	}
 }
 
-static void print_error_json(struct out *o, int code, const struct grove_detail *why,
-			     const struct out *done)
+/* Where standard input is kept while it is opened: below a directory whose name no other has. */
+#define INPUT_NAME "/grove-XXXXXX/stdin.jsonl"
+
+/* Is that standard input? `append` calls it "-"; the path of its file may be spelled in several ways. */
+static int is_input(const struct cli *c, const char *path)
 {
+	size_t n = strlen(INPUT_NAME), len = strlen(path);
+
+	if (!strcmp(path, "-"))
+		return 1;
+	return c->input && len >= n && !strcmp(path + len - n, c->input + strlen(c->input) - n);
+}
+
+static void print_error_json(struct cli *c, int code, const struct grove_detail *why)
+{
+	const struct out *done = c->done;
+	struct out *o = &c->out;
+
 	out_puts(o, "{\"error\":{\"code\":");
 	out_json_string(o, grove_error_name(code));
 	out_json_member(o, "message", why->message);
 	if (*why->path)
-		out_json_member(o, "path", why->path);
+		out_json_member(o, "path", is_input(c, why->path) ? "-" : why->path);
 	if (why->has_place)
 		out_printf(o, ",\"line\":%llu,\"offset\":%llu", (unsigned long long)why->line,
 			   (unsigned long long)why->offset);
@@ -232,7 +260,7 @@ static void print_line(struct cli *c, const struct grove_detail *why)
 	out_puts(o, "grove: ");
 	if (*why->path) {
 		/* as `append` says where its lines come from */
-		out_text(o, out_str(strcmp(why->path, "-") ? why->path : "standard input"));
+		out_text(o, out_str(is_input(c, why->path) ? "standard input" : why->path));
 		out_puts(o, ": ");
 		if (why->has_place)
 			out_printf(o, "line %llu: ", (unsigned long long)why->line);
@@ -253,7 +281,7 @@ int cli_fail(struct cli *c, int code, const struct grove_detail *why)
 	cli_progress_end(c);
 	/* Half a document cannot become another one: then it is the line. */
 	if (c->wants_json && out_discard(&c->out))
-		print_error_json(&c->out, code, why, c->done);
+		print_error_json(c, code, why);
 	else
 		print_line(c, why);
 	return cli_status(code);
@@ -428,6 +456,57 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	}
 	grove_session_close(s);
 	return NULL;
+}
+
+/* Writes all of standard input to a file. Returns 0, or -1 with errno. */
+static int write_input(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char part[65536];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(STDIN_FILENO, part, sizeof(part))) > 0)
+		for (ssize_t at = 0, more; at < n; at += more) {
+			more = write(fd, part + at, (size_t)(n - at));
+			if (more < 0) {
+				close(fd);
+				return -1;
+			}
+		}
+	return fd < 0 || n < 0 || close(fd) ? -1 : 0;
+}
+
+/*
+ * Sessions are read here and there, so standard input becomes a file first, in a directory
+ * of its own. cli_release() removes both.
+ */
+static struct grove_session *open_input(struct cli *c, unsigned flags)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct grove_buf path = GROVE_BUF_INIT;
+	char *slash;
+	int made;
+
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	cli_add(&path, tmp, strlen(tmp));
+	cli_add(&path, INPUT_NAME, sizeof(INPUT_NAME));
+	slash = strrchr(path.ptr, '/');
+	*slash = '\0';
+	made = mkdtemp(path.ptr) != NULL;
+	*slash = '/';
+	if (made)
+		c->input = path.ptr;
+	if (made && !write_input(path.ptr))
+		return cli_open(c, path.ptr, flags);
+	c->status = cli_error(c, GROVE_EIO, "standard input: cannot be written to %s: %s", tmp, strerror(errno));
+	if (!made)
+		grove_buf_release(&path);
+	return NULL;
+}
+
+struct grove_session *cli_open_read(struct cli *c, const char *what, unsigned flags)
+{
+	return strcmp(what, "-") ? cli_open(c, what, flags) : open_input(c, flags);
 }
 
 static void warn_malformed(struct cli *c, struct grove_session *s, struct grove_view *v)

@@ -42,6 +42,7 @@ struct cli {
 	unsigned warned;         /* how often the library passed something over */
 	const struct out *done;  /* members that say what was done, also beside a JSON error */
 	struct progress progress;
+	char *input;             /* the path that standard input was given; NULL: it is no session */
 
 	struct config config;    /* the file; see cli_setting() */
 
@@ -98,6 +99,8 @@ int cli_stores(struct cli *c);
 void cli_candidates(struct cli *c, int err, const struct grove_list *l);
 /* Open a session; NULL: it was reported, return c->status. */
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
+/* The same for commands that only read: "-" is standard input. */
+struct grove_session *cli_open_read(struct cli *c, const char *what, unsigned flags);
 /* … and look at it, with a warning about lines that no reader understands. */
 struct grove_view *cli_view(struct cli *c, struct grove_session *s);
 /*

@@ -328,7 +328,7 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	/* the shortest way to the answer needs nothing but that */
 	co.flags = GROVE_CONTEXT_PARTS | (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0);
 	lazy = c->json && !co.leaf && !explain;
-	s = cli_open(c, argv[0], lazy ? GROVE_OPEN_LAZY : GROVE_OPEN_READ);
+	s = cli_open_read(c, argv[0], lazy ? GROVE_OPEN_LAZY : GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	cli_working(c, "reading");

@@ -176,7 +176,7 @@ int cmd_export(struct cli *c, int argc, char **argv)
 		redactor_init(&r, getenv("HOME"));
 		x.redactor = &r;
 	}
-	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	s = cli_open_read(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	c->status = run(c, s, &x, leaf, file);

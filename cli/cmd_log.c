@@ -169,7 +169,7 @@ int cmd_log(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
-	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	s = cli_open_read(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	l.v = cli_view(c, s);

@@ -109,7 +109,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--blobs requires --json");
 	if (plain)
 		out_color(&c->out, OUT_COLOR_NEVER);
-	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	s = cli_open_read(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	if (web) {

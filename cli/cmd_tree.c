@@ -443,7 +443,7 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--json has all entries (use neither --filter nor --all)");
 	if (all && filter >= 0)
 		return cli_usage(c, "--all shows every entry (use --filter or --all)");
-	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	s = cli_open_read(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);

@@ -397,6 +397,33 @@ int cli_stores(struct cli *c)
 	return c->status;
 }
 
+struct agents {
+	struct grove_buf names;
+	const char *wanted;
+	int found;
+};
+
+static int on_agent(void *payload, const struct grove_agent *a)
+{
+	struct agents *x = payload;
+
+	x->found |= !strcmp(a->name, x->wanted);
+	if (x->names.len)
+		x->names.ptr[x->names.len - 1] = ',';
+	cli_add(&x->names, " ", x->names.len > 0);
+	cli_add(&x->names, a->name, strlen(a->name) + 1);
+	return 0;
+}
+
+void cli_check_agent(struct cli *c, const char *name)
+{
+	struct agents x = { .names = GROVE_BUF_INIT, .wanted = name };
+
+	if (name && !grove_agent_each(c->g, on_agent, &x) && !x.found)
+		cli_warn(c, "no agent is called '%.64s' (known are %s)", name, x.names.ptr ? x.names.ptr : "none");
+	grove_buf_release(&x.names);
+}
+
 enum { CANDIDATE_LEAST = 12, CANDIDATE_MOST = 60 };
 
 void cli_candidates(struct cli *c, int err, const struct grove_list *l)

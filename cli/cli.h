@@ -95,6 +95,8 @@ void cli_skipped(void *payload, const struct grove_detail *why);
 
 /* The stores that were named must be there; else it was reported, return c->status. */
 int cli_stores(struct cli *c);
+/* Nothing was found with --agent (NULL: it was not given): a warning if there is no agent of that name. */
+void cli_check_agent(struct cli *c, const char *name);
 /* After GROVE_EAMBIGUOUS: the sessions that were meant, for people, with what tells them apart. */
 void cli_candidates(struct cli *c, int err, const struct grove_list *l);
 /* Open a session; NULL: it was reported, return c->status. */

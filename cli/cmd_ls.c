@@ -340,8 +340,6 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "[WORD...]", &argc, argv))
 		return c->status;
-	if (!agent)
-		agent = cli_setting(c, "agent");
 	if (all && cwd)
 		return cli_usage(c, "--all and --cwd cannot be used together");
 	if (threads && expiring)
@@ -363,7 +361,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		lo.flags |= GROVE_LIST_COST;
 	if (!c->json)
 		lo.flags |= GROVE_LIST_SHORT_IDS;
-	lo.agent = agent;
+	lo.agent = agent ? agent : cli_setting(c, "agent");
 	lo.query = query;
 	lo.sort = (enum grove_sort)sort;
 	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
@@ -390,9 +388,11 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 					   (shape ? COL_ENTRIES | COL_BRANCHES | COL_COMPACTIONS | COL_BAD | COL_COST | COL_LEAF : 0u) });
 		else
 			cli_warn(c, "no session%s%s",
-				 argc || named || agent || since || until ? " matches" : expiring ? " expires that soon" : "s",
+				 argc || named || lo.agent || since || until ? " matches" : expiring ? " expires that soon" : "s",
 				 all ? "" : cwd ? " in that directory (use --all to look everywhere)" :
 						  " here (use --all to look everywhere)");
+		if (!grove_list_count(l))
+			cli_check_agent(c, lo.agent);
 	}
 	grove_list_free(l);
 	free(query);

@@ -475,6 +475,7 @@ static void suggest(struct search *p)
 	const struct grove_search_options *o = &p->opt;
 
 	cli_warn(c, "nothing found");
+	cli_check_agent(c, o->agent);
 	if (p->about.suggest)
 		cli_warn(c, "did you mean: grove search -- '%s'", p->about.suggest);
 	if (o->role || o->cwd || o->agent || o->since || o->until || o->in)

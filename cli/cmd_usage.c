@@ -474,6 +474,8 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 		cli_warn(c, "no usage matches");
 	else
 		cli_warn(c, "no session records token usage");
+	if (!err && !c->json && !grove_usage_count(u))
+		cli_check_agent(c, uo.agent);
 	grove_usage_free(u);
 	return status;
 }

@@ -3,6 +3,12 @@
  */
 #include "problems.h"
 
+#include "wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 void problems_begin(struct problems *ck, struct cli *c)
 {
 	*ck = (struct problems){ .c = c };
@@ -17,6 +23,7 @@ void problems_release(struct problems *ck)
 	out_release(&ck->json);
 	out_release(&ck->changes);
 	out_release(&ck->mended);
+	free(ck->path);
 }
 
 static void problem_json(struct out *o, const struct grove_problem *p)
@@ -32,6 +39,32 @@ static void problem_json(struct out *o, const struct grove_problem *p)
 	out_puts(o, p->fixable ? ",\"fixable\":true}" : ",\"fixable\":false}");
 }
 
+/* On a terminal the path of a file stands once above its problems, which are wrapped. */
+static void print_on_terminal(struct problems *ck, const struct grove_problem *p)
+{
+	struct out *o = &ck->c->out;
+	struct wrap_prefix first = { .len = 0 }, rest = { .len = 0 };
+	char line[32];
+	struct wrap w;
+
+	if (!ck->path || strcmp(ck->path, p->path)) {
+		free(ck->path);
+		ck->path = memcpy(cli_realloc(NULL, strlen(p->path) + 1, 1), p->path, strlen(p->path) + 1);
+		out_text(o, out_str(p->path));
+		out_puts(o, "\n");
+	}
+	snprintf(line, sizeof(line), "  %llu: ", (unsigned long long)p->line);
+	wrap_prefix_add(&first, o, line, 0);
+	wrap_prefix_add(&rest, o, "     ", 0);
+	wrap_init(&w, o, o->width);
+	wrap_prefix(&w, &first, &rest);
+	wrap_text(&w, out_str(p->kind), OUT_RED << WRAP_COLOR);
+	wrap_text(&w, out_str(": "), 0);
+	wrap_text(&w, out_str(p->detail), 0);
+	wrap_end(&w);
+	wrap_release(&w);
+}
+
 int problems_add(void *payload, const struct grove_problem *p)
 {
 	struct problems *ck = payload;
@@ -44,6 +77,11 @@ int problems_add(void *payload, const struct grove_problem *p)
 		return 0;
 	}
 	ck->problems++;
+	ck->fixable += p->fixable;
+	if (o->tty) {
+		print_on_terminal(ck, p);
+		return out_failed(o);
+	}
 	out_text(o, out_str(p->path));
 	out_printf(o, ":%llu: ", (unsigned long long)p->line);
 	out_style(o, OUT_RED);
@@ -116,7 +154,10 @@ int problems_print(struct problems *ck)
 	if (ck->problems)
 		out_printf(&c->err, "%llu problem%s\n", (unsigned long long)ck->problems,
 			   ck->problems == 1 ? "" : "s");
-	else
+	if (ck->fixable && !ck->fixing && c->out.tty && !strcmp(c->command, "check"))
+		out_printf(&c->err, "%llu of them can be repaired (grove check --fix --dry-run shows how)\n",
+			   (unsigned long long)ck->fixable);
+	if (!ck->problems)
 		out_puts(&c->err, "no problems\n");
 	return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
 }

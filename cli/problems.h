@@ -13,7 +13,8 @@ struct problems {
 	struct out changes, mended;  /* the same of a fix */
 	int fixing;         /* say what was changed, too */
 	uint64_t nr_changes, nr_mended;
-	uint64_t files, entries, problems;
+	uint64_t files, entries, problems, fixable;
+	char *path;         /* of the problem printed last, on a terminal */
 };
 
 void problems_begin(struct problems *ck, struct cli *c);

@@ -148,7 +148,7 @@ static void title_of(struct browse *b, struct out *o)
 	out_printf(o, " · %s", agent ? agent : "");
 	if (!name && cwd && *cwd && screen_width() >= LAYOUT_ABOVE) {
 		out_puts(o, " · ");
-		cli_project(o, cwd, screen_width() / 3);
+		cli_directory(o, cwd, screen_width() / 3);
 	}
 	if (b->tree.filter != SHAPE_DEFAULT)
 		out_printf(o, " · %s", shape_filters[b->tree.filter]);

@@ -335,7 +335,7 @@ void sessions_print_row(const struct sessions *m, struct out *o, size_t row, uns
 	if (c.project) {
 		out_puts(o, "  ");
 		out_style(o, OUT_DIM);
-		cli_project(o, s->cwd, c.project);
+		out_pad(o, c.project - cli_directory(o, s->cwd, c.project));
 		out_style(o, OUT_PLAIN);
 	}
 }

@@ -108,13 +108,14 @@ struct table {
 	unsigned bar;                  /* 0: no bars */
 	int tokens;                    /* what bars stand for; 0: cost */
 	double most;                   /* the longest */
-	const struct names *names;     /* of sessions; NULL: they are not shown */
+	struct names *names;           /* of sessions; NULL: these are no sessions */
 	unsigned name;                 /* columns for them; 0: there is no room */
 };
 
 /* --- the sessions that ids are of --- */
 
 struct names {
+	struct cli *c;
 	struct grove_list *l;
 	const struct grove_list_item **by_id;
 	size_t nr;
@@ -128,13 +129,16 @@ static int compare_ids(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-static void find_names(struct names *n, struct cli *c)
+/* Lists all sessions, the first time that somebody asks. */
+static void find_names(struct names *n)
 {
 	enum { SHORTEST = 8 };
 	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | GROVE_LIST_SHORT_IDS };
 
-	*n = (struct names){ .id = SHORTEST };
-	if (grove_list(c->g, &lo, &n->l)) {
+	if (n->id)
+		return;
+	n->id = SHORTEST;
+	if (grove_list(n->c->g, &lo, &n->l)) {
 		/* an id that cannot be told from others by a part of it is shown whole */
 		n->id = UINT_MAX;
 		return;
@@ -157,8 +161,9 @@ static void forget_names(struct names *n)
 static struct grove_slice name_of(const struct names *n, const char *id)
 {
 	const struct grove_list_item key = { .id = id }, *at = &key;
-	const struct grove_list_item **found = bsearch(&at, n->by_id, n->nr, sizeof(*n->by_id), compare_ids);
+	const struct grove_list_item **found;
 
+	found = n->nr ? bsearch(&at, n->by_id, n->nr, sizeof(*n->by_id), compare_ids) : NULL;
 	if (!found)
 		return out_str("");
 	return (*found)->name ? out_str((*found)->name)
@@ -297,8 +302,10 @@ static void measure(struct table *t)
 	unsigned whole = longest_key(t), key = whole, least, room;
 
 	measure_numbers(t);
-	if (t->names && columns_used(t) + key > t->o->width)
+	if (t->names && columns_used(t) + key > t->o->width) {
+		find_names(t->names);
 		t->id = key = t->names->id < whole ? t->names->id : whole;
+	}
 	key = larger(key, longest_model(t));
 	least = larger(t->id, key < 2 * KEY_SHORTEST ? key : 2 * KEY_SHORTEST);
 	if (columns_used(t) + least > t->o->width) {
@@ -329,6 +336,7 @@ static void measure_names(struct table *t)
 	enum { LEAST = 20 };
 	unsigned whole = longest_key(t), used;
 
+	find_names(t->names);
 	t->id = t->names->id < whole ? t->names->id : whole;
 	if (larger(t->id, longest_model(t)) < t->key)
 		t->key = larger(t->id, longest_model(t));
@@ -383,13 +391,11 @@ static void print_table(struct cli *c, const struct grove_usage *u, int by, int 
 	struct out *o = &c->out;
 	struct table t = { .o = o, .u = u, .by = by };
 	const struct grove_usage_row *r;
-	struct names names = { 0 };
+	struct names names = { .c = c };
 	char text[80];
 
-	if (by == GROVE_USAGE_SESSION) {
-		find_names(&names, c);
+	if (by == GROVE_USAGE_SESSION)
 		t.names = &names;
-	}
 	measure(&t);
 	if (t.names && o->tty && !bars)
 		measure_names(&t);

@@ -308,8 +308,9 @@ static int cmd_serve(int argc, char **argv)
 	char why[512];
 	int status;
 
-	if (parse(&s, &argc, argv, why, sizeof(why)) || settings_complete(&s, why, sizeof(why)) ||
-	    good_urls(&s, why, sizeof(why)) || good_addresses(&s, why, sizeof(why)))
+	/* addresses of the configuration are no usage: they fail when they are opened */
+	if (parse(&s, &argc, argv, why, sizeof(why)) || good_addresses(&s, why, sizeof(why)) ||
+	    settings_complete(&s, why, sizeof(why)) || good_urls(&s, why, sizeof(why)))
 		status = usage(why);
 	else
 		status = serve(&s);

@@ -206,6 +206,17 @@ def whole_segments(file):
     return replace(file, damaged, new)
 
 
+def calls_and_results(record, kind, name):
+    content = (record.get("message") or {}).get("content")
+    return {b.get(name) for b in content if isinstance(b, dict) and b.get("type") == kind} if isinstance(content, list) else set()
+
+
+def below_an_open_call(file, question, theirs, ours):
+    """The first record after resuming is a result made up for a call that has none; it hangs below the call."""
+    answered = set().union(*(calls_and_results(e, "tool_result", "tool_use_id") for e in file.entries()))
+    return any(e.get("uuid") == theirs and calls_and_results(e, "tool_use", "id") - answered for e in file.entries())
+
+
 CONTEXT = frozenset(["context", "llm"])
 
 PI = [
@@ -246,7 +257,7 @@ SDK = [
     Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
 ]
 
-CLI = []
+CLI = [Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call)]
 
 # Of writing: told by the comparison itself.
 SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")
@@ -256,4 +267,4 @@ NO_REQUEST = Known("ccusage", "the lines of a reply without a `requestId`")
 HALF_PAIR = Known("ccusage", "a line with half of a surrogate pair")
 MOVED_LEAF = Known("pi", "moving the leaf")
 
-ALL = PI + OMP + SDK + [SILENT_FORK, NUMBERS, MOVED_LEAF, SYNTHETIC, NO_REQUEST, HALF_PAIR]
+ALL = PI + OMP + SDK + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, SYNTHETIC, NO_REQUEST, HALF_PAIR]

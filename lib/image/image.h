@@ -234,6 +234,8 @@ struct grove__near {
 	uint64_t until;                    /* the tail of the log, as the caller knows it */
 	struct grove__runs runs;           /* what was read, if anything was */
 	uint64_t next;                     /* where the last line that was returned ended */
+	uint64_t line;                     /* if positions count lines: one of those that were read, */
+	size_t off;                        /* and where it begins */
 };
 int grove__image_line_near(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			   struct grove__near *near, struct grove_buf *out,

@@ -310,29 +310,61 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 /* This much is read at once, and a line must be much shorter for that to pay. */
 #define NEAR ((size_t)256 << 10)
 #define NEAR_LINE (NEAR / 8)
+/* If positions count lines, so many may be passed over. */
+#define NEAR_LINES 8
 
-/* True if `n` has these bytes, perhaps after reading them. */
-static bool bring_near(struct grove_store_log *log, struct grove__near *n,
-		       const struct grove__spot *at)
+/* Goes to a line among those that were read, where positions count lines. NULL if it is not there. */
+static const char *line_in(struct grove__near *n, const struct grove__spot *at)
+{
+	const char *end = n->runs.buf + n->runs.run.len, *p, *lf;
+
+	if (n->line > at->pos || n->line < n->runs.run.pos) {
+		n->line = n->runs.run.pos;
+		n->off = 0;
+	}
+	for (p = n->runs.buf + n->off; n->line < at->pos; n->line++, p = lf + 1) {
+		lf = memchr(p, '\n', (size_t)(end - p));
+		if (!lf)
+			return NULL;
+		n->off = (size_t)(lf + 1 - n->runs.buf);
+	}
+	return (size_t)(end - p) >= at->len ? p : NULL;
+}
+
+/* The bytes, if `n` has them; else NULL. */
+static const char *bytes_in(struct grove__near *n, bool by_line, const struct grove__spot *at)
+{
+	const struct grove_store_run *run = &n->runs.run;
+
+	if (!run->len || at->pos < run->pos || at->pos >= run->next)
+		return NULL;
+	if (by_line)
+		return line_in(n, at);
+	return at->pos + at->len <= run->pos + run->len ? n->runs.buf + (at->pos - run->pos) : NULL;
+}
+
+/* The same, perhaps after reading them. */
+static const char *bring_near(struct grove_store_log *log, struct grove__near *n, bool by_line,
+			      const struct grove__spot *at)
 {
 	struct grove__runs *r = &n->runs;
 	uint64_t next = n->next;
+	const char *bytes = bytes_in(n, by_line, at);
 
-	n->next = at->pos + at->len;
-	if (at->pos >= r->run.pos && at->pos + at->len <= r->run.pos + r->run.len)
-		return true;
+	n->next = at->pos + (by_line ? 1 : at->len);
 	/* for random access, reading one by one is better */
-	if (at->len > NEAR_LINE || at->pos < next || at->pos - next > NEAR_LINE)
-		return false;
+	if (bytes || at->len > NEAR_LINE || at->pos < next || at->pos - next > (by_line ? NEAR_LINES : NEAR_LINE))
+		return bytes;
 	if (!r->buf && grove__runs_init(r, NEAR))
-		return false;
+		return NULL;
 	r->pieces = true;
 	grove__runs_begin(r, log, at->pos, n->until, NULL);
+	n->line = n->off = 0;
 	if (grove__runs_next(r)) {
 		r->run.len = 0;
-		return false;
+		return NULL;
 	}
-	return at->len <= r->run.len;
+	return bytes_in(n, by_line, at);
 }
 
 int grove__image_line_near(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
@@ -340,11 +372,10 @@ int grove__image_line_near(const struct grove__image *im, struct grove_store_log
 			   struct grove_slice *value, struct grove_detail *d)
 {
 	struct grove__spot at = grove__image_spot(im, row);
-	const char *bytes;
+	const char *bytes = at.off || at.lines ? NULL : bring_near(log, near, im->by_line, &at);
 
-	if (im->by_line || at.off || at.lines || !bring_near(log, near, &at))
+	if (!bytes)
 		return grove__image_line(im, log, row, out, value, d);
-	bytes = near->runs.buf + (at.pos - near->runs.run.pos);
 	/* what was read ahead may be older than a change in place: read the log */
 	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
 		return grove__image_line(im, log, row, out, value, d);

@@ -1,6 +1,8 @@
 /*
- * api/api.c: grove.h made real, thinly: arguments are checked, locks taken, the
- * story of an error is kept; the work is done elsewhere.
+ * api/api.c: environments, lists and sessions of grove.h.
+ *
+ * The public functions check their arguments, take locks and record the detail of an
+ * error; the work is done in other rooms.
  */
 #include "api/api.h"
 #include "base/utf8.h"
@@ -55,7 +57,7 @@ int grove_buf_time(struct grove_buf *b, int64_t ms)
 
 /* -------------------------------------------------------------- environment */
 
-/* Every call of the library begins with a clean story and keeps the one it ends with. */
+/* Every call starts with an empty detail and leaves its own in the handle. */
 int grove__api_told(struct grove *g, int rc, const struct grove_detail *d)
 {
 	if (rc >= 0)
@@ -377,7 +379,7 @@ void grove_session_close(struct grove_session *s)
 {
 	/* views may live on, but not the thread that writes */
 	if (s)
-		grove__behind_close(s);
+		grove__submit_close(s);
 	grove__session_unref(s);
 }
 
@@ -434,7 +436,7 @@ uint64_t grove_session_migrated(const struct grove_session *s)
 
 size_t grove_session_pending(const struct grove_session *s)
 {
-	return s->held && !s->in_memory && s->image ? s->image->spine->nr : grove__behind_count(s);
+	return s->held && !s->in_memory && s->image ? s->image->spine->nr : grove__submit_count(s);
 }
 
 static int ensure(struct grove_session *s, struct grove_detail *d)
@@ -446,7 +448,9 @@ static int ensure(struct grove_session *s, struct grove_detail *d)
 
 int grove_session_ensure(struct grove_session *s)
 {
-	WITH_SESSION(s, ensure(s, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, ensure(s, &d));
 }
 
 int grove_session_sync(struct grove_session *s)
@@ -459,12 +463,16 @@ int grove_session_sync(struct grove_session *s)
 
 int grove_session_rest(struct grove_session *s)
 {
-	WITH_SESSION(s, grove__session_rest(s));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_rest(s));
 }
 
 int grove_session_refresh(struct grove_session *s)
 {
-	WITH_SESSION(s, grove__session_refresh(s, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_refresh(s, &d));
 }
 
 /* ------------------------------------------------------------------- append */
@@ -703,7 +711,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, enum grove
 	grove__fail_clear(&d);
 	rc = take_append(NULL, &none, out, &r, &d);
 	if (!rc && by != GROVE_NAME_BY_USER && by != GROVE_NAME_BY_AGENT)
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name is chosen by the user or by the agent");
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name is set by the user or by the agent: no other source is known");
 	if (!rc)
 		rc = grove__session_enter(s, &d);
 	if (!rc) {
@@ -747,7 +755,9 @@ static int restate(struct grove_session *s, size_t *written, struct grove_detail
 
 int grove_session_restate(struct grove_session *s, size_t *written)
 {
-	WITH_SESSION(s, restate(s, written, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, restate(s, written, &d));
 }
 
 /* ---------------------------------------------------- changes and artifacts */
@@ -755,13 +765,17 @@ int grove_session_restate(struct grove_session *s, size_t *written)
 int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn, void *payload,
 				  uint64_t *changed)
 {
-	WITH_SESSION(s, grove__session_rewrite_entries(s, fn, payload, changed, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_rewrite_entries(s, fn, payload, changed, &d));
 }
 
 int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
 			 const char *value_json)
 {
-	WITH_SESSION(s, grove__session_update(s, id, pointer, grove__slice_str(value_json), &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_update(s, id, pointer, grove__slice_str(value_json), &d));
 }
 
 static int forget(struct grove_session *s, const char *id, uint64_t *relinked, struct grove_detail *d)
@@ -776,13 +790,17 @@ static int forget(struct grove_session *s, const char *id, uint64_t *relinked, s
 
 int grove_session_forget(struct grove_session *s, const char *id, uint64_t *relinked)
 {
-	WITH_SESSION(s, forget(s, id, relinked, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, forget(s, id, relinked, &d));
 }
 
 int grove_session_artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
 				uint64_t *id, struct grove_buf *path)
 {
-	WITH_SESSION(s, grove__artifact_save(s, tool, bytes, id, path, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__artifact_save(s, tool, bytes, id, path, &d));
 }
 
 int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
@@ -793,17 +811,23 @@ int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64
 
 int grove_session_artifact_path(struct grove_session *s, uint64_t id, struct grove_buf *path)
 {
-	WITH_SESSION(s, grove__artifact_get(s, id, NULL, path, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__artifact_get(s, id, NULL, path, &d));
 }
 
 int grove_session_artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes)
 {
-	WITH_SESSION(s, grove__artifact_get(s, id, bytes, NULL, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__artifact_get(s, id, bytes, NULL, &d));
 }
 
 int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn, void *payload)
 {
-	WITH_SESSION(s, grove__artifact_list(s, fn, payload, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__artifact_list(s, fn, payload, &d));
 }
 
 /* --------------------------------------------------------------------- leaf */
@@ -873,7 +897,9 @@ static int set_leaf(struct grove_session *s, const char *id, const struct grove_
 int grove_session_set_leaf(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			   struct grove_leaf_result *out)
 {
-	WITH_SESSION(s, set_leaf(s, id, opt, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, set_leaf(s, id, opt, out, &d));
 }
 
 static int continue_from(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
@@ -885,7 +911,7 @@ static int continue_from(struct grove_session *s, const char *id, const struct g
 	int rc = take_leaf(opt, &o, &summary, out, d);
 
 	if (!rc && o.summary)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "continuing leaves no branch to sum up");
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "continuing from an entry takes no summary");
 	if (!rc)
 		rc = grove__session_continue(s, id, &o, &r.outcome, &r.content, d);
 	give_leaf(s, rc, &r, out);
@@ -895,7 +921,9 @@ static int continue_from(struct grove_session *s, const char *id, const struct g
 int grove_session_continue(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			   struct grove_leaf_result *out)
 {
-	WITH_SESSION(s, continue_from(s, id, opt, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, continue_from(s, id, opt, out, &d));
 }
 
 /* ---------------------------------------------------------- whole sessions */
@@ -925,7 +953,9 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 
 int grove_session_move(struct grove_session *s, const char *cwd)
 {
-	WITH_SESSION(s, grove__session_move(s, cwd, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_move(s, cwd, &d));
 }
 
 int grove_remove(struct grove *g, const char *what, unsigned flags)

@@ -23,15 +23,20 @@ static inline int grove__api_session_leave(struct grove_session *s, int rc, cons
 	return grove__api_session_told(s, rc, d);
 }
 
-/* What runs under a session's lock, with its detail kept. */
-#define WITH_SESSION(s, call)                                                \
-	do {                                                                 \
-		struct grove_detail d;                                       \
-		int rc_;                                                     \
-		grove__fail_clear(&d);                                     \
-		rc_ = grove__session_enter((s), &d);                         \
-		return rc_ ? grove__api_session_told((s), rc_, &d)               \
-			   : grove__api_session_leave((s), (call), &d);          \
-	} while (0)
+/* Clears *d, locks the session and makes it ready for a call; after a failure it is not locked. */
+static inline int grove__api_session_enter(struct grove_session *s, struct grove_detail *d)
+{
+	grove__fail_clear(d);
+	d->code = grove__session_enter(s, d);
+	return d->code;
+}
+
+/*
+ * The result of `call`, which runs under the session's lock and tells its failures in *d.
+ * A macro, because a function would get the result of a call that was made already.
+ */
+#define IN_SESSION(s, d, call)                                              \
+	(grove__api_session_enter(s, d) ? grove__api_session_told(s, (d)->code, d) \
+					: grove__api_session_leave(s, call, d))
 
 #endif

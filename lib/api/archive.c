@@ -1,6 +1,5 @@
 /*
- * api/archive.c: archives, hydration and sub-agents of grove.h made real,
- * thinly.
+ * api/archive.c: the public calls for archives, hydration and sub-agents.
  */
 #include "api/api.h"
 #include "catalog/list.h"
@@ -60,7 +59,7 @@ int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 	return grove__api_told(g, rc, &d);
 }
 
-/* What a callback answers is its own affair: no story is told of it. */
+/* What a callback returns is its own affair and has no detail. */
 int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload)
 {
 	struct grove_detail d;
@@ -74,12 +73,16 @@ int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, 
 /* Appends of other threads may give the session its file meanwhile. */
 static int get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out)
 {
-	WITH_SESSION(s, grove__subagents_get(s, id, remote, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__subagents_get(s, id, remote, out, &d));
 }
 
 static int put(struct grove_session *s, const char *id, bool remote, struct grove_slice json)
 {
-	WITH_SESSION(s, grove__subagents_put(s, id, remote, json, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__subagents_put(s, id, remote, json, &d));
 }
 
 int grove_session_subagent_meta_get(struct grove_session *s, const char *agent_id,
@@ -96,12 +99,16 @@ int grove_session_subagent_meta_put(struct grove_session *s, const char *agent_i
 
 int grove_session_subagent_group(struct grove_session *s, const char *agent_id, const char *group)
 {
-	WITH_SESSION(s, grove__subagents_set_group(s, agent_id, group ? group : "", &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__subagents_set_group(s, agent_id, group ? group : "", &d));
 }
 
 int grove_session_subagent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
 {
-	WITH_SESSION(s, grove__subagents_path(s, agent_id, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__subagents_path(s, agent_id, out, &d));
 }
 
 int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)

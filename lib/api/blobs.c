@@ -1,5 +1,5 @@
 /*
- * api/blobs.c: the blobs of grove.h made real, thinly.
+ * api/blobs.c: the public calls of grove/blobs.h.
  */
 #include "api/api.h"
 #include "dialect/dialect.h"

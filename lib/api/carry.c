@@ -1,5 +1,5 @@
 /*
- * api/carry.c: grove/carry.h made real, thinly.
+ * api/carry.c: the public calls of grove/carry.h.
  */
 #include "api/api.h"
 #include "transfer/carry.h"

@@ -1,5 +1,5 @@
 /*
- * api/check.c: looking for damage and mending it, of grove.h made real, thinly.
+ * api/check.c: the public calls of grove/check.h.
  */
 #include "api/api.h"
 #include "check/fix.h"

@@ -1,5 +1,5 @@
 /*
- * api/history.c: the prompt history of grove.h, thinly.
+ * api/history.c: the public calls of grove/history.h.
  */
 #include "api/api.h"
 #include "history/history.h"

@@ -1,5 +1,5 @@
 /*
- * api/json.c: the part of grove.h that looks into JSON.
+ * api/json.c: the public calls of grove/json.h.
  *
  * The rooms below may trust what the scanner accepted. Callers may be wrong about
  * theirs, so what would lead out of the text ends the walk.

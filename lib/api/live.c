@@ -1,5 +1,5 @@
 /*
- * api/live.c: watches, leases, values and paths of grove.h made real.
+ * api/live.c: the public calls for watches, leases, values and ancestors.
  */
 #include "api/api.h"
 #include "session/watch.h"
@@ -148,67 +148,87 @@ void grove_watch_close(struct grove_watch *w)
 
 /* ---------------------------------------------------- leases, values, paths */
 
-static int lease(struct grove_session *s, const char *owner, int64_t ms, struct grove_lease *out,
-		 struct grove_detail *d)
+/* A lease is the log's, so there must be one. */
+static int leasable(struct grove_session *s, const struct grove_lease *out, struct grove_detail *d)
 {
-	struct grove_lease held = { .size = sizeof(held) };
 	int rc = grove__sized_check(out, d);
 
-	if (!rc && ms >= 0)
-		rc = grove__session_writable(s, d);
 	if (!rc && (s->held || !s->log))
 		rc = grove__fail(d, GROVE_ENOTSUP, s->at.path, "nothing of the session is stored yet");
+	return rc;
+}
+
+/* Takes the lease for `owner`; NULL: extends the one that this handle has. */
+static int hold_lease(struct grove_session *s, const char *owner, int64_t ms, struct grove_lease *out,
+		      struct grove_detail *d)
+{
+	struct grove_lease held = { .size = sizeof(held) };
+	int rc = leasable(s, out, d);
+
+	rc = rc ? rc : grove__session_writable(s, d);
+	if (!rc && ms <= 0)
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "the duration of a lease must be positive");
 	if (!rc)
-		rc = ms > 0 ? grove__log_lease_take(s->log, owner, ms, &held, d)
-		   : ms ? grove__log_lease_get(s->log, &held, d)
-			: grove__log_lease_release(s->log, d);
-	if (rc)
-		return rc;
-	if (ms >= 0)
-		s->lease = ms ? held.number : 0;
-	grove__sized_give(out, &held, sizeof(held));
-	return 0;
+		rc = owner ? grove__log_lease_take(s->log, owner, ms, &held, d)
+			   : grove__log_lease_renew(s->log, ms, &held, d);
+	if (!rc)
+		grove__sized_give(out, &held, sizeof(held));
+	return rc;
+}
+
+static int release_lease(struct grove_session *s, struct grove_detail *d)
+{
+	int rc = leasable(s, NULL, d);
+
+	rc = rc ? rc : grove__session_writable(s, d);
+	return rc ? rc : grove__log_lease_release(s->log, d);
+}
+
+static int get_lease(struct grove_session *s, struct grove_lease *out, struct grove_detail *d)
+{
+	struct grove_lease held = { .size = sizeof(held) };
+	int rc = leasable(s, out, d);
+
+	rc = rc ? rc : grove__log_lease_get(s->log, &held, d);
+	if (!rc)
+		grove__sized_give(out, &held, sizeof(held));
+	return rc;
 }
 
 int grove_session_lease_take(struct grove_session *s, const char *owner, int64_t ms,
 			     struct grove_lease *out)
 {
-	WITH_SESSION(s, ms > 0 ? lease(s, owner, ms, out, &d)
-			       : grove__fail(&d, GROVE_EINVAL, NULL, "the duration of a lease must be positive"));
-}
+	struct grove_detail d;
 
-/* Renewing is taking under the name that has it, as long as nobody has taken it since. */
-static int renew(struct grove_session *s, int64_t ms, struct grove_lease *out, struct grove_detail *d)
-{
-	struct grove_lease now = { .size = sizeof(now) };
-	int rc = grove__sized_check(out, d);
-
-	if (!rc)
-		rc = ms > 0 ? lease(s, "", -1, &now, d)
-			    : grove__fail(d, GROVE_EINVAL, NULL, "a lease for no time");
-	if (!rc && (!s->lease || now.number != s->lease || !now.owner[0]))
-		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "this handle does not have the lease");
-	return rc ? rc : lease(s, now.owner, ms, out, d);
+	return IN_SESSION(s, &d, hold_lease(s, owner ? owner : "", ms, out, &d));
 }
 
 int grove_session_lease_renew(struct grove_session *s, int64_t ms, struct grove_lease *out)
 {
-	WITH_SESSION(s, renew(s, ms, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, hold_lease(s, NULL, ms, out, &d));
 }
 
 int grove_session_lease_release(struct grove_session *s)
 {
-	WITH_SESSION(s, lease(s, "", 0, NULL, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, release_lease(s, &d));
 }
 
 int grove_session_lease_get(struct grove_session *s, struct grove_lease *out)
 {
-	WITH_SESSION(s, lease(s, "", -1, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, get_lease(s, out, &d));
 }
 
 int grove_session_resume(struct grove_session *s, const struct grove_command **out)
 {
-	WITH_SESSION(s, grove__session_resume(s, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_resume(s, out, &d));
 }
 
 int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, void *payload)
@@ -221,16 +241,22 @@ int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, vo
 
 int grove_session_value_put(struct grove_session *s, const char *name, struct grove_slice value)
 {
-	WITH_SESSION(s, grove__kept_put_value(s, name, value, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__kept_put_value(s, name, value, &d));
 }
 
 int grove_session_value_get(struct grove_session *s, const char *name, struct grove_buf *out)
 {
-	WITH_SESSION(s, grove__kept_value(s, name, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__kept_value(s, name, out, &d));
 }
 
 int grove_session_ancestors(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 			  void *payload)
 {
-	WITH_SESSION(s, grove__session_path_up(s, leaf, fn, payload, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__session_path_up(s, leaf, fn, payload, &d));
 }

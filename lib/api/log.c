@@ -1,5 +1,5 @@
 /*
- * api/log.c: grove/log.h made real, thinly.
+ * api/log.c: the public calls of grove/log.h.
  */
 #include "api/api.h"
 #include "keyed/keyed.h"

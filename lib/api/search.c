@@ -1,5 +1,5 @@
 /*
- * api/search.c: the part of grove.h about searching.
+ * api/search.c: the public calls of grove/search.h.
  */
 #include "api/api.h"
 #include "search/search_hits.h"

@@ -1,6 +1,5 @@
 /*
- * api/stores.c: stores as wholes, and copies between them, of grove.h made real,
- * thinly.
+ * api/stores.c: the public calls for whole stores, and for copies between them.
  */
 #include "api/api.h"
 #include "sys/file.h"

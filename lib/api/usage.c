@@ -1,5 +1,5 @@
 /*
- * api/usage.c: the part of grove.h about tokens and cost.
+ * api/usage.c: the public calls of grove/usage.h.
  */
 #include "api/api.h"
 #include "catalog/list.h"

@@ -1,5 +1,5 @@
 /*
- * api/view.c: views of grove.h made real, thinly.
+ * api/view.c: the public calls of grove/view.h.
  */
 #include "api/api.h"
 
@@ -13,7 +13,9 @@
 
 int grove_session_view(struct grove_session *s, struct grove_view **out)
 {
-	WITH_SESSION(s, grove__view_new(s, out, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, grove__view_new(s, out, &d));
 }
 
 /*
@@ -362,7 +364,9 @@ static int session_context(struct grove_session *s, const struct grove_context_o
 int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
 			  struct grove_sink sink)
 {
-	WITH_SESSION(s, session_context(s, opt, sink, &d));
+	struct grove_detail d;
+
+	return IN_SESSION(s, &d, session_context(s, opt, sink, &d));
 }
 
 int grove_view_usage(const struct grove_view *v, struct grove_sink sink)

@@ -141,7 +141,7 @@ static int store_batch(struct grove__batch *b)
 		b->began = true;
 		b->first_new = held_rows;
 	} else if (later) {
-		rc = grove__behind_put(s, b->rec, b->fresh, b->opt->sync, &out, b->d);
+		rc = grove__submit_put(s, b->rec, b->fresh, b->opt->sync, &out, b->d);
 		if (!rc && take_in(b, &out))
 			return grove__session_lost_sight(s, b->d);
 	} else {
@@ -391,7 +391,7 @@ static int try_until_final(struct attempt *t, const struct grove_slice *json)
 		b->base = counts_values(b) ? s->image->base : GROVE_ANY_BASE;
 		rc = grove__append_compose(b, json, t->nr);
 		if (rc == GROVE__UNWRITTEN) {
-			rc = grove__behind_drain(s, t->d);
+			rc = grove__submit_drain(s, t->d);
 			rc = rc ? rc : grove__session_load(s, t->d);
 			if (rc)
 				return rc;
@@ -476,8 +476,8 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	int rc = grove__session_writable(s, d);
 
 	if (!rc)
-		rc = opt && opt->flags & GROVE__APPEND_LATER ? grove__behind_settle(s, d)
-							     : grove__behind_drain(s, d);
+		rc = opt && opt->flags & GROVE__APPEND_LATER ? grove__submit_settle(s, d)
+							     : grove__submit_drain(s, d);
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (rc)
@@ -530,7 +530,7 @@ int grove__session_submit(struct grove_session *s, const struct grove_slice *jso
 		return rc;
 	/* where rules find the leaf, they have to read what is there */
 	if (s->at.dialect->rules)
-		rc = grove__behind_drain(s, d);
+		rc = grove__submit_drain(s, d);
 	else
 		later.flags |= GROVE__APPEND_LATER;
 	if (!rc)

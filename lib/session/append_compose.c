@@ -187,7 +187,7 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 
 	if (!b->s->at.dialect->context.system || b->s->at.dialect->write.kind(in) != GROVE_KIND_COMPACTION)
 		return 0;
-	if (grove__behind_count(b->s))
+	if (grove__submit_count(b->s))
 		return GROVE__UNWRITTEN;
 	for (size_t i = up; i; i = b->item[i - 1].up)
 		nr++;
@@ -248,7 +248,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 
 	if (row == GROVE_NO_ENTRY)
 		return 0;
-	if (grove__behind_count(b->s))
+	if (grove__submit_count(b->s))
 		return GROVE__UNWRITTEN;
 	/* unless the caller names a parent, it stays where it is */
 	up = grove__spine_parent(im->spine, row);

@@ -35,7 +35,7 @@ struct grove__batch {
 	struct grove__about about;       /* of the session, for logs whose entries tell it */
 	uint32_t first_new;              /* the row of the first that was stored; GROVE_NO_ENTRY: look for it */
 	struct grove_buf *gives;         /* receives the lines; NULL: not wanted */
-	bool later;                      /* the line is queued, see behind.c */
+	bool later;                      /* the line is queued, see submit.c */
 	bool began;                      /* this batch created the log */
 	bool guard;                      /* a line comes first that ends an unfinished value */
 	struct grove_detail *d;

@@ -1,11 +1,11 @@
 /*
- * session/columns.c: the shape of a session, a column for each thing that is known
- * of its entries.
+ * session/columns.c: the shape of a session, as one column per property of its
+ * entries.
  *
- * At level TURNS only those rows are told of that give the tree its shape: where
- * somebody speaks to the agent, where the context begins anew, where branches
- * part and end. All others have one child, so that the rows between one that is
- * told of and the nearest such row above it are its own, and each is counted once:
+ * At level TURNS only the rows are reported that give the tree its shape: where
+ * somebody speaks to the agent, where the context starts over, where branches
+ * diverge and end. All others have one child, so the rows between a reported row and
+ * the nearest one above it belong to it, and each is counted once:
  *
  *	rows      prompt  reply  result  reply  result  reply  prompt
  *	told of   prompt                                       prompt, run 5

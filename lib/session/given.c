@@ -1,9 +1,9 @@
 /*
  * session/given.c: a session that is made of lines, which are in no file.
  *
- * They go into the memory store of the session, and are read from there as any
- * log is: what a file of these lines would be, the session is. Nothing is asked of
- * them that a reader does not ask, so an entry may name a parent that is not there.
+ * The lines go into the session's memory store and are read from there like any other
+ * log, so the session is what a file of these lines would be. They are checked no more
+ * strictly than a reader checks them: an entry may name a parent that does not exist.
  */
 #include "image/lines.h"
 #include "session/session.h"
@@ -40,7 +40,7 @@ int grove__session_put_lines(struct grove_session *s, struct grove_slice text, s
 		return rc;
 	grove__records_init(&records, s->at.dialect);
 	rec = calloc(nr, sizeof(*rec));
-	/* whoever scans the last line reads a little further */
+	/* the scanner reads a little past the last line */
 	if (!rec || grove__buf_add_slice(&bytes, text) || grove__buf_reserve(&bytes, GROVE__JSON_PAD)) {
 		rc = grove__fail_nomem(d);
 		goto out;

@@ -190,7 +190,7 @@ static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p
 static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
 			  uint32_t *shape);
 
-/* The shape of the block at *p, and its texts; then *p is behind it. 0: it has none. */
+/* The shape of the block at *p, and its texts; moves *p past the block. 0: it has none. */
 static int read_block(struct heads *h, uint32_t row, const char **p, const char *end, uint32_t *shape)
 {
 	size_t len;
@@ -772,7 +772,7 @@ int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct g
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
 	else if (rc == GROVE_ETOOBIG)
-		grove__fail(d, rc, NULL, "the heads of so many entries have over 4 GiB of text: ask for fewer");
+		grove__fail(d, rc, NULL, "the heads have over 4 GiB of text: ask for fewer entries");
 	release(h);
 	return rc;
 }

@@ -80,7 +80,7 @@ static int put_leaf(struct grove_session *s, const char *id, bool exact, bool *a
 		rc = grove__log_meta_put_on(s->log, LEAF, grove__buf_slice(&value), s->image->tail, s->image->base, d);
 	else if (!rc)
 		rc = grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
-	/* an exact move has happened at its revision, and whoever appends later may end it */
+	/* an exact move happened at its revision, and a later append may end it */
 	if (!rc && !exact)
 		rc = grove__log_stat(s->log, &st, d);
 	if (!rc && !exact)
@@ -128,7 +128,7 @@ static int full_name(const char *name, struct grove_buf *out, struct grove_detai
 	for (size_t i = 0; grove__kept_names[i]; i++)
 		if (!strcmp(grove__kept_names[i], name))
 			return grove__buf_addf(out, GROVE__META_HOST "%s", name) ? grove__fail_nomem(d) : 0;
-	return grove__fail(d, GROVE_EINVAL, NULL, "nothing is kept under the name %.100s", name);
+	return grove__fail(d, GROVE_EINVAL, NULL, "values are not stored under the name %.100s", name);
 }
 
 /* A session that waits for its first message has no location yet. */

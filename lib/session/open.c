@@ -73,9 +73,9 @@ int grove__session_enter(struct grove_session *s, struct grove_detail *d)
 {
 	int rc = grove__session_enter_at_once(s, d);
 
-	if (rc || !s->behind)
+	if (rc || !s->submitted)
 		return rc;
-	rc = grove__behind_drain(s, d);
+	rc = grove__submit_drain(s, d);
 	if (rc)
 		grove__session_unlock(s);
 	return rc;
@@ -102,7 +102,7 @@ void grove__session_unref(struct grove_session *s)
 {
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	grove__behind_close(s);
+	grove__submit_close(s);
 	grove__log_close(s->log);
 	grove__image_unref(s->image);
 	for (size_t i = 0; i < s->nr_retired; i++) {
@@ -297,7 +297,7 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 
 	if (s->image)
 		return 0;
-	rc = grove__behind_drain(s, d);
+	rc = grove__submit_drain(s, d);
 	if (rc)
 		return rc;
 	if (!s->log)
@@ -316,7 +316,7 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__image *old;
 	uint64_t lines;
-	int rc = grove__behind_drain(s, d);
+	int rc = grove__submit_drain(s, d);
 
 	if (rc)
 		return rc;
@@ -462,7 +462,7 @@ static int header_stays(struct grove_session *s, struct grove_detail *d)
 	if (rc || c == ' ' || c == '\t' || c == '\r' || c == '\n' || (uint8_t)c == 0xbf)
 		return rc;
 	return grove__fail_at(d, GROVE_EDAMAGED, s->at.path, at->line + 1, at->pos,
-			      "its header stands behind something else on its line: with the next entry it would not "
+			      "its header is not at the start of its line: with the next entry it would not "
 			      "be read any more");
 }
 
@@ -638,7 +638,7 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		return grove__fail(d, GROVE_EINVAL, NULL, "this build of grove has no dialect named %.100s",
 				   opt->dialect);
 	if (opt->lines.len && !(opt->flags & GROVE_CREATE_MEMORY))
-		return grove__fail(d, GROVE_EINVAL, NULL, "a session that is made of given lines lives in memory");
+		return grove__fail(d, GROVE_EINVAL, NULL, "a session made of given lines can only be in memory");
 	if (opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
 	if (opt->name) {

@@ -28,7 +28,6 @@ struct grove_session {
 	size_t nr_retired;
 	struct grove__labels *labels;          /* NULL: not computed yet */
 	char *id, *cwd, *dir;
-	uint64_t lease;                        /* the number under which this handle took it; 0: it has none */
 	uint64_t migrated;
 	unsigned version;                      /* of the log when it was opened */
 	bool moved;                            /* the leaf is not where the log says (docs/internals/leaf.md) … */
@@ -47,8 +46,8 @@ struct grove_session {
 	bool joins;                            /* if the log appears meanwhile, another process began it */
 	struct grove__batch *batch;            /* see append_compose.c; NULL until the first append */
 	struct grove__append_group *queued;     /* atomic: waiting appends, see append_group.c */
-	struct grove__behind *behind;          /* entries that are written later, see behind.c; NULL: none yet */
-	bool anew;                             /* the image was replaced since the last append; behind.c */
+	struct grove__submit_queue *submitted; /* entries that are written later, see submit.c; NULL: none yet */
+	bool anew;                             /* the image was replaced since the last append; submit.c */
 	bool in_memory;                        /* the session stays in memory for good */
 	const struct grove__about *stamp;      /* fields that the host adds to its entries, or NULL */
 	uint64_t restated_at;                  /* the size of the log when metadata was last repeated near its end */
@@ -234,23 +233,23 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 			       struct grove_detail *d);
 
 /*
- * behind.c: entries that are written later. All of these are called with the
+ * submit.c: entries that are written later. All of these are called with the
  * session's lock, but for count and close.
  */
 /* Queue records to be written after the image's end; *out is where they will be. GROVE_EFULL. */
-int grove__behind_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
+int grove__submit_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
 		      enum grove_sync sync, struct grove_store_appended *out, struct grove_detail *d);
 /*
  * Returns once everything submitted is written, or the first failure. The image
  * may be gone then: load it.
  */
-int grove__behind_drain(struct grove_session *s, struct grove_detail *d);
+int grove__submit_drain(struct grove_session *s, struct grove_detail *d);
 /* Makes sure that the image can be composed against: drains if others wrote in between. */
-int grove__behind_settle(struct grove_session *s, struct grove_detail *d);
+int grove__submit_settle(struct grove_session *s, struct grove_detail *d);
 /* Returns the number of entries that wait. */
-size_t grove__behind_count(const struct grove_session *s);
+size_t grove__submit_count(const struct grove_session *s);
 /* Waits for the rest and ends the thread. */
-void grove__behind_close(struct grove_session *s);
+void grove__submit_close(struct grove_session *s);
 
 /* latch.c */
 /* Remembers and reports the first failed write; every later write returns the same error. */
@@ -271,7 +270,7 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
-/* The same, but the entries may be written later (behind.c). */
+/* The same, but the entries may be written later (submit.c). */
 int grove__session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);

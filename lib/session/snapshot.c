@@ -507,7 +507,7 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	int rc, end;
 
 	if ((unsigned)opt->entries > GROVE_SNAPSHOT_NONE)
-		return grove__fail(d, GROVE_EINVAL, NULL, "no such choice of entries");
+		return grove__fail(d, GROVE_EINVAL, NULL, "unknown choice of entries");
 	grove__out_init(&t.o, sink);
 	rc = find_path(&t);
 	if (!rc)

@@ -392,7 +392,7 @@ int grove__subagents_get(struct grove_session *s, const char *id, bool remote, s
 	if (!rc)
 		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
 	if (!rc && !there)
-		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing is known about agent %.100s", id);
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "no sub-agent %.100s", id);
 	if (!rc)
 		rc = read_object(&p, name.ptr, &json, d);
 	if (rc == 1)

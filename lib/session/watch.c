@@ -49,12 +49,12 @@
 #define ASK_LAST_MS 10000
 /* A caller that takes all there is asks the databases once in so long. */
 #define DRAIN_MS 20
-/* Up to so many sessions of a store are asked one by one. */
+/* Up to this many sessions of a store are asked one by one. */
 #define FEW 8
 /* Images that are kept, and their rows. */
 #define WARM_MAX 32
 #define WARM_ROWS (UINT64_C(1) << 19)
-/* Ask what is new after so many events, though there are more to tell. */
+/* Ask what is new after this many events, though there are more to report. */
 #define TURNS 32
 #define RETRY_FIRST_MS 100
 #define RETRY_LAST_MS 30000
@@ -830,7 +830,7 @@ static int next_event(struct grove_watch *w, int64_t ms, struct grove_event *out
 		if (tell_any(w, out))
 			return 0;
 		if (!w->nr && !(w->flags & GROVE_WATCH_LIST))
-			return grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched (any more)");
+			return grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is being watched");
 		if (rang || grove__sys_bell_rang(w->bell))
 			return 1;
 		left = (end - grove__sys_ticks_ns() + MS - 1) / MS;
@@ -1115,7 +1115,7 @@ int grove__watch_remove(struct grove_watch *w, const void *tag, struct grove_det
 	/* nobody is to be woken for what is no longer watched */
 	set_ready(w);
 	set_alarm(w);
-	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched under this tag");
+	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session was added with this tag");
 }
 
 void grove__watch_release(struct grove_watch *w)

@@ -320,7 +320,7 @@ static int tell_difference(struct grove__watched *w, const struct grove__image *
 	for (uint32_t i = 0; i < old->spine->nr; i++)
 		if (!same_row(old, im, i))
 			return tell_reset(w, d);
-	/* who stops between two of them finds another file when he comes back, and reads it again */
+	/* a reader that stops between two of them finds another file when it resumes, and reads it again */
 	for (uint32_t i = 0; i < old->spine->nr && !rc; i++)
 		if (grove__spine_crc(old->spine, i) != grove__spine_crc(im->spine, i) ||
 		    grove__spine_len(old->spine, i) != grove__spine_len(im->spine, i))

@@ -1,5 +1,5 @@
 /*
- * session/behind.c: entries that are written later.
+ * session/submit.c: entries that are written later (grove_session_submit()).
  *
  * A submitted entry is composed and takes its place in the image at once, at the
  * position that its line will have if nobody else writes. The line itself waits
@@ -7,7 +7,7 @@
  * one append as there is:
  *
  *     submit a, b, c      image  … a b c        queue  a b c
- *     the thread          append a b c behind what the log has
+ *     the thread          append a b c after what the log has
  *
  * Nothing else may look at the log meanwhile: whoever enters the session
  * otherwise waits until the queue is empty (grove__session_enter()), and so does
@@ -42,7 +42,7 @@ struct queued {
 	char texts[];
 };
 
-struct grove__behind {
+struct grove__submit_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t more, done;       /* there is something to write; something was written */
 	struct queued *first, **last;
@@ -63,7 +63,7 @@ struct grove__behind {
 /* ---------------------------------------------------------------- the thread */
 
 /* The log has changed since we looked: find its end. 1: it has not. */
-static int look_again(struct grove__behind *b, bool *displaced, struct grove_detail *d)
+static int look_again(struct grove__submit_queue *b, bool *displaced, struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
 	int rc = grove__log_stat(b->log, &st, d);
@@ -78,7 +78,7 @@ static int look_again(struct grove__behind *b, bool *displaced, struct grove_det
 }
 
 /* Append after whatever is there. The lock is not held. */
-static int write_records(struct grove__behind *b, const struct grove_store_record *rec, size_t nr,
+static int write_records(struct grove__submit_queue *b, const struct grove_store_record *rec, size_t nr,
 			 enum grove_sync sync, bool *displaced, struct grove_detail *d)
 {
 	struct grove_store_appended out;
@@ -104,7 +104,7 @@ static int write_records(struct grove__behind *b, const struct grove_store_recor
 }
 
 /* Takes the first lines off the queue, about as many bytes as one append should have. */
-static struct queued *take_some(struct grove__behind *b, size_t *nr, enum grove_sync *sync)
+static struct queued *take_some(struct grove__submit_queue *b, size_t *nr, enum grove_sync *sync)
 {
 	struct queued *list = b->first, **end = &b->first;
 	size_t bytes = 0;
@@ -121,7 +121,7 @@ static struct queued *take_some(struct grove__behind *b, size_t *nr, enum grove_
 	return list;
 }
 
-static int write_list(struct grove__behind *b, const struct queued *list, size_t nr, enum grove_sync sync,
+static int write_list(struct grove__submit_queue *b, const struct queued *list, size_t nr, enum grove_sync sync,
 		      bool *displaced, struct grove_detail *d)
 {
 	struct grove_store_record *rec = calloc(nr, sizeof(*rec));
@@ -137,7 +137,7 @@ static int write_list(struct grove__behind *b, const struct queued *list, size_t
 	return rc;
 }
 
-static void drop(struct grove__behind *b, struct queued *list)
+static void drop(struct grove__submit_queue *b, struct queued *list)
 {
 	struct queued *next;
 
@@ -149,7 +149,7 @@ static void drop(struct grove__behind *b, struct queued *list)
 	}
 }
 
-static void write_some(struct grove__behind *b)
+static void write_some(struct grove__submit_queue *b)
 {
 	struct grove_detail why;
 	enum grove_sync sync;
@@ -178,7 +178,7 @@ static void write_some(struct grove__behind *b)
 }
 
 /* Wait for more; false when there was nothing for a while. */
-static bool wait_for_more(struct grove__behind *b)
+static bool wait_for_more(struct grove__submit_queue *b)
 {
 	int64_t until = grove__sys_ticks_ns() + (int64_t)LINGER_MS * 1000000;
 	struct timespec at = { .tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000) };
@@ -191,7 +191,7 @@ static bool wait_for_more(struct grove__behind *b)
 
 static void *writer(void *payload)
 {
-	struct grove__behind *b = payload;
+	struct grove__submit_queue *b = payload;
 
 	pthread_mutex_lock(&b->lock);
 	while (wait_for_more(b))
@@ -204,9 +204,9 @@ static void *writer(void *payload)
 
 /* ------------------------------------------------------------------ the queue */
 
-static struct grove__behind *make(struct grove_session *s)
+static struct grove__submit_queue *make(struct grove_session *s)
 {
-	struct grove__behind *b = calloc(1, sizeof(*b));
+	struct grove__submit_queue *b = calloc(1, sizeof(*b));
 	pthread_condattr_t clock;
 
 	if (!b)
@@ -224,13 +224,13 @@ static struct grove__behind *make(struct grove_session *s)
 }
 
 /* Only the process that submitted has the thread. */
-static bool is_ours(const struct grove__behind *b)
+static bool is_ours(const struct grove__submit_queue *b)
 {
 	return b->pid == grove__sys_pid();
 }
 
 /* The lock is held. Signals are for the threads of the host. */
-static int start(struct grove__behind *b, struct grove_detail *d)
+static int start(struct grove__submit_queue *b, struct grove_detail *d)
 {
 	sigset_t all, was;
 	int rc;
@@ -313,7 +313,7 @@ static int copy_all(const struct grove_store_record *rec, size_t nr, enum grove_
 }
 
 /* The first failure. The queue's lock is held. */
-static int failure(struct grove__behind *b, struct grove_detail *d)
+static int failure(struct grove__submit_queue *b, struct grove_detail *d)
 {
 	if (d)
 		*d = b->why;
@@ -327,7 +327,7 @@ static int not_ours(const struct grove_session *s, struct grove_detail *d)
 			   "entries were submitted by the process that this one was forked from");
 }
 
-static int enqueue(struct grove__behind *b, struct grove_session *s, const struct copies *c,
+static int enqueue(struct grove__submit_queue *b, struct grove_session *s, const struct copies *c,
 		   struct grove_detail *d)
 {
 	int rc = b->rc ? failure(b, d) : 0;
@@ -352,19 +352,19 @@ static int enqueue(struct grove__behind *b, struct grove_session *s, const struc
 	return 0;
 }
 
-int grove__behind_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
+int grove__submit_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
 		      enum grove_sync sync, struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct copies c;
 	int rc;
 
-	if (!s->behind)
-		s->behind = make(s);
-	if (!s->behind || copy_all(rec, nr, sync, &c))
+	if (!s->submitted)
+		s->submitted = make(s);
+	if (!s->submitted || copy_all(rec, nr, sync, &c))
 		return grove__fail_nomem(d);
-	pthread_mutex_lock(&s->behind->lock);
-	rc = enqueue(s->behind, s, &c, d);
-	pthread_mutex_unlock(&s->behind->lock);
+	pthread_mutex_lock(&s->submitted->lock);
+	rc = enqueue(s->submitted, s, &c, d);
+	pthread_mutex_unlock(&s->submitted->lock);
 	if (rc) {
 		free_list(c.first);
 		return rc;
@@ -378,17 +378,17 @@ int grove__behind_put(struct grove_session *s, const struct grove_store_record *
 /* The image has lines where they are not. The lock of the session is held. */
 static int forget_places(struct grove_session *s, struct grove_detail *d)
 {
-	pthread_mutex_lock(&s->behind->lock);
-	s->behind->displaced = false;
-	pthread_mutex_unlock(&s->behind->lock);
+	pthread_mutex_lock(&s->submitted->lock);
+	s->submitted->displaced = false;
+	pthread_mutex_unlock(&s->submitted->lock);
 	s->anew = true;
 	s->follows = NULL;
 	return grove__session_retire(s) ? grove__fail_nomem(d) : 0;
 }
 
-int grove__behind_drain(struct grove_session *s, struct grove_detail *d)
+int grove__submit_drain(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__behind *b = s->behind;
+	struct grove__submit_queue *b = s->submitted;
 	bool displaced;
 	int rc;
 
@@ -407,9 +407,9 @@ int grove__behind_drain(struct grove_session *s, struct grove_detail *d)
 	return displaced ? forget_places(s, d) : 0;
 }
 
-int grove__behind_settle(struct grove_session *s, struct grove_detail *d)
+int grove__submit_settle(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__behind *b = s->behind;
+	struct grove__submit_queue *b = s->submitted;
 	bool displaced;
 
 	if (!b)
@@ -420,12 +420,12 @@ int grove__behind_settle(struct grove_session *s, struct grove_detail *d)
 	displaced = b->displaced || b->rc;
 	pthread_mutex_unlock(&b->lock);
 	/* what is composed against an image with wrong places would be misplaced as well */
-	return displaced ? grove__behind_drain(s, d) : 0;
+	return displaced ? grove__submit_drain(s, d) : 0;
 }
 
-size_t grove__behind_count(const struct grove_session *s)
+size_t grove__submit_count(const struct grove_session *s)
 {
-	struct grove__behind *b = s->behind;
+	struct grove__submit_queue *b = s->submitted;
 	size_t nr;
 
 	if (!b)
@@ -436,13 +436,13 @@ size_t grove__behind_count(const struct grove_session *s)
 	return nr;
 }
 
-void grove__behind_close(struct grove_session *s)
+void grove__submit_close(struct grove_session *s)
 {
-	struct grove__behind *b = s->behind;
+	struct grove__submit_queue *b = s->submitted;
 
 	if (!b)
 		return;
-	s->behind = NULL;
+	s->submitted = NULL;
 	/* a child has neither the thread nor the right to what was submitted */
 	if (is_ours(b)) {
 		pthread_mutex_lock(&b->lock);

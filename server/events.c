@@ -18,7 +18,7 @@
 #include "handlers.h"
 #include "held.h"
 #include "metrics.h"
-#include "openers.h"
+#include "opened.h"
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
@@ -494,7 +494,7 @@ static const struct grove_list_item *item_of(const struct grove_list *l, const s
 	return NULL;
 }
 
-/* As in tell_list(), whoever has a token with limits does not learn which session it is. */
+/* As in tell_list(), a client whose token has limits does not learn which session it is. */
 static void tell_live_list(struct events *ev, const struct grove_list_item *item, const struct opened *x)
 {
 	for (struct client *c = ev->clients; c && item; c = c->next)
@@ -540,8 +540,8 @@ static void *look(void *arg)
 		if (ev->stopping)
 			break;
 		pthread_mutex_unlock(&ev->lock);
-		if (!openers_now(ev->server->openers, ev->looker_g, &now))
-			openers_give_back(ev->server->openers, now);
+		if (!opened_now(ev->server->openers, ev->looker_g, &now))
+			opened_give_back(ev->server->openers, now);
 	}
 	pthread_mutex_unlock(&ev->lock);
 	return NULL;
@@ -550,7 +550,7 @@ static void *look(void *arg)
 /* Tells what was found out last, and asks for another look. */
 static void look_for_openers(struct events *ev)
 {
-	struct opened_set *now = openers_last(ev->server->openers), *was = ev->open;
+	struct opened_set *now = opened_last(ev->server->openers), *was = ev->open;
 
 	pthread_mutex_lock(&ev->lock);
 	ev->asked = 1;
@@ -562,7 +562,7 @@ static void look_for_openers(struct events *ev)
 		tell_live_sessions(ev, c, now);
 	if (was && was != now)
 		compare_openers(ev, was, now);
-	openers_give_back(ev->server->openers, was);
+	opened_give_back(ev->server->openers, was);
 	ev->open = now;
 }
 
@@ -715,7 +715,7 @@ static void ring(struct events *ev)
 static void free_events(struct events *ev)
 {
 	close_list(ev);
-	openers_give_back(ev->server->openers, ev->open);
+	opened_give_back(ev->server->openers, ev->open);
 	grove_watch_close(ev->sessions);
 	grove_close(ev->g);
 	grove_close(ev->looker_g);

@@ -8,7 +8,7 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
-#include "openers.h"
+#include "opened.h"
 #include "reply.h"
 #include "route.h"
 
@@ -438,7 +438,7 @@ int get_sessions(struct request *r)
 		return rc;
 	rc = grove_list(r->g, &o, &l);
 	if (!rc)
-		rc = openers_now(r->server->openers, r->g, &open);
+		rc = opened_now(r->server->openers, r->g, &open);
 	w.open = open;
 	w.list = l;
 	if (rc)
@@ -455,7 +455,7 @@ int get_sessions(struct request *r)
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);
-	openers_give_back(r->server->openers, open);
+	opened_give_back(r->server->openers, open);
 	grove_list_free(l);
 	return rc;
 }

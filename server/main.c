@@ -10,7 +10,7 @@
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
-#include "openers.h"
+#include "opened.h"
 #include "peer.h"
 #include "recent.h"
 #include "workers.h"
@@ -74,7 +74,7 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 	if (opt_parse(tables, argc, argv, 0, why, size))
 		return -1;
 	if (*argc) {
-		snprintf(why, size, "'%.64s' is one word too many", argv[0]);
+		snprintf(why, size, "unexpected argument '%.64s'", argv[0]);
 		return -1;
 	}
 	if (s->at && (s->at[0] != '/' || strpbrk(s->at, "#\\\"<>") || strlen(s->at) > 900)) {
@@ -182,7 +182,7 @@ static int set_up(struct server *s, char *why, size_t size)
 	if (s->set->check_config)
 		return 0;
 	snprintf(why, size, "out of memory");
-	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) || openers_new(&s->openers) ||
+	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) || opened_new(&s->openers) ||
 	    pool_new(s, workers, &s->pool) || start_indexer(s) || events_start(s))
 		return -1;
 	return http_start(s, why, size);
@@ -207,7 +207,7 @@ static void tear_down(struct server *s)
 	events_free(s);
 	helds_free(s->helds);
 	recent_free(s->recent);
-	openers_free(s->openers);
+	opened_free(s->openers);
 	pool_free(pool);
 	peers_free(s->peers);
 	metrics_free(s->metrics);
@@ -298,7 +298,7 @@ static int serve(struct settings *set)
 	}
 	tear_down(&s);
 	if (!rc && set->check_config)
-		puts("the configuration is good");
+		puts("the configuration is valid");
 	return rc ? failure(why) : EXIT_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /*
- * openers.c: which sessions processes have open, as it was a moment ago.
+ * opened.c: which sessions processes have open, as it was a moment ago.
  */
-#include "openers.h"
+#include "opened.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void unref(struct opened_set *s)
 	free(s);
 }
 
-int openers_new(struct openers **out)
+int opened_new(struct openers **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -38,7 +38,7 @@ int openers_new(struct openers **out)
 	return 0;
 }
 
-void openers_free(struct openers *o)
+void opened_free(struct openers *o)
 {
 	if (!o)
 		return;
@@ -92,7 +92,7 @@ static int look(struct openers *o, struct grove *g)
 	return 0;
 }
 
-int openers_now(struct openers *o, struct grove *g, struct opened_set **out)
+int opened_now(struct openers *o, struct grove *g, struct opened_set **out)
 {
 	int rc = 0;
 
@@ -110,7 +110,7 @@ int openers_now(struct openers *o, struct grove *g, struct opened_set **out)
 	return rc;
 }
 
-struct opened_set *openers_last(struct openers *o)
+struct opened_set *opened_last(struct openers *o)
 {
 	struct opened_set *s;
 
@@ -122,7 +122,7 @@ struct opened_set *openers_last(struct openers *o)
 	return s;
 }
 
-void openers_give_back(struct openers *o, struct opened_set *set)
+void opened_give_back(struct openers *o, struct opened_set *set)
 {
 	pthread_mutex_lock(&o->lock);
 	unref(set);

@@ -1,11 +1,11 @@
 /*
- * openers.h: which sessions processes have open, as it was a moment ago.
+ * opened.h: which sessions processes have open, as it was a moment ago.
  *
  * To find out means looking at the files of every process of the user, so all who ask
  * within a while get the same answer.
  */
-#ifndef SERVER_OPENERS_H
-#define SERVER_OPENERS_H
+#ifndef SERVER_OPENED_H
+#define SERVER_OPENED_H
 
 #include "server.h"
 
@@ -23,13 +23,13 @@ struct opened_set {
 	struct opened *at;
 };
 
-int openers_new(struct openers **out);
-void openers_free(struct openers *o);
+int opened_new(struct openers **out);
+void opened_free(struct openers *o);
 /* Asks with `g`; give the set back. */
-int openers_now(struct openers *o, struct grove *g, struct opened_set **out);
+int opened_now(struct openers *o, struct grove *g, struct opened_set **out);
 /* What was found out last, without looking; NULL: nothing yet. Give it back. */
-struct opened_set *openers_last(struct openers *o);
-void openers_give_back(struct openers *o, struct opened_set *set);
+struct opened_set *opened_last(struct openers *o);
+void opened_give_back(struct openers *o, struct opened_set *set);
 /* Who has the session with this path, or this id, open; NULL: nobody. `len` is of the id. */
 const struct opened *opened_find(const struct opened_set *set, const char *path, const char *id, size_t len);
 /* As the member `live`: {agent, since}, or null. `agent` is whose session it is, if that is not known. */

@@ -42,16 +42,16 @@
  * Callbacks (edits, paths, artifacts, filters, sinks, hits, progress, warnings) run in
  * the middle of the call they were given to. They may use other handles and any view,
  * and ask their own handle for its error and its names (id, path, dir, cwd, dialect).
- * Every other call on the session or search that is calling them returns GROVE_EINVAL,
- * does nothing and says so in the detail; grove_session_leaf() returns NULL. They must
- * not close that handle.
+ * Every other call on the session or search that is calling them does nothing and returns
+ * GROVE_EINVAL, with an explanation in the detail; grove_session_leaf() returns NULL.
+ * They must not close that handle.
  *
  * A handle from a failed open can be asked for its error and closed; every other call
  * on it returns GROVE_EINVAL, or NULL.
  *
  * Memory. A const pointer that grove returns belongs to the handle or view that
- * returned it, and is valid as long as that. What you must release is in a struct
- * grove_buf. Text is UTF-8.
+ * returned it, and is valid as long as that is. Anything you must release yourself is in
+ * a struct grove_buf. Text is UTF-8.
  *
  * Sizes. A struct that you allocate, for options or for a result, begins with its size:
  * set that to sizeof and the rest to zero. A call reads and writes only that many bytes

@@ -3,11 +3,11 @@
  *
  * You get it with <grove.h>, which has the rules that apply to all of it.
  *
- * Two machines that both have a session may both have continued it. These calls
- * read what one of them has stored and add it on the other: lines as they are, each
- * once, identified by its id; likewise the logs of sub-agents, attachments and blobs.
- * The server does this for /ingress, and `grove push`, `pull` and `mirror` on the other
- * side (docs/internals/sync.md).
+ * If two machines have the same session, both may have continued it. These calls read
+ * what one of them has stored and add it on the other: each line once, unchanged,
+ * identified by its id; likewise the logs of sub-agents, attachments and blobs. The
+ * server uses them for /ingress, and so do `grove push`, `pull` and `mirror` at the other
+ * end (docs/internals/sync.md).
  */
 #ifndef GROVE_CARRY_H
 #define GROVE_CARRY_H
@@ -48,7 +48,7 @@ GROVE_API int grove_carry_open(struct grove *g, const char *what, const struct g
 GROVE_API void grove_carry_close(struct grove_carry *c);
 GROVE_API void grove_carry_error(struct grove_carry *c, struct grove_detail *out);
 
-/* What is known of it; valid until the next call on `c`. */
+/* What is known about the session; valid until the next call on `c`. */
 struct grove_carry_about {
 	size_t size;
 	const char *id, *dialect, *agent, *cwd, *store;
@@ -56,14 +56,14 @@ struct grove_carry_about {
 	const char *file;        /* the name of its log: pass it on as grove_carry_options.file */
 	const char *leaf;        /* NULL: before the first entry */
 	int there;               /* the session exists */
-	int old;                 /* its log has an earlier version and must be migrated first */
+	int old;                 /* its log has an older format and must be migrated first */
 };
 GROVE_API int grove_carry_about(struct grove_carry *c, struct grove_carry_about *out);
 
 /* How far a log reaches. */
 struct grove_carry_state {
 	size_t size;
-	uint64_t seq;            /* its lines; one that is being written does not count */
+	uint64_t seq;            /* number of lines, not counting one that is being written */
 	/*
 	 * While it stays the same, lines were only appended. It is comparable between
 	 * processes; for files it changes when another file takes the name.
@@ -131,12 +131,12 @@ struct grove_carry_result {
 	uint64_t differing;      /* lines that were left out: another line has their id */
 	uint64_t seq, generation;  /* of the log afterwards */
 	int created;             /* the session, or the log */
-	int branched;            /* the leaf stayed, although lines came after it */
+	int branched;            /* the leaf stayed where it was, although lines were added */
 	const char *leaf;        /* of the session; NULL: none, or not of its own log */
 };
 
 /*
- * Stores lines of another machine, in their order and as they are, except for the
+ * Stores lines from another machine, in their order and unchanged, except for the
  * directory in a header. A line whose id the log already has is skipped; so is a header,
  * if the log has one. Lines without an id are always stored: use GROVE_CARRY_IF_SEQ, or a
  * batch that is sent again is stored twice. All are stored, or none.

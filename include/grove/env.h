@@ -41,7 +41,7 @@ struct grove_options {
 	const char *const *stores;   /* URLs or directories; NULL: $GROVE_STORE, else discovery */
 	size_t nr_stores;
 	const char *dialect;         /* NULL: recognized by location and content */
-	/* Every call that reaches a store, one line each. NULL: none. */
+	/* Receives one line for every call to a store. May be NULL. */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
 	/* Receives warnings. Called from the thread that does the work. May be NULL. */
@@ -60,28 +60,27 @@ struct grove_options {
 /* Opens an environment. `opt` may be NULL. GROVE_EINVAL for an unknown store or dialect. */
 GROVE_API int grove_open(const struct grove_options *opt, struct grove **out);
 /*
- * Closes the handle. What came from it (sessions, lists, searches, second handles)
- * goes on and keeps the environment alive; the order of closing does not matter.
- * Callbacks may be called until the last of them is closed.
+ * Closes the handle. Whatever was made from it (sessions, lists, searches, second
+ * handles) stays usable and keeps the environment alive, so the order of closing does
+ * not matter. Callbacks may be called until the last of these is closed.
  */
 GROVE_API void grove_close(struct grove *g);
 /*
- * Makes a second handle on the same environment, for another thread: stores,
- * directories and callbacks are the same; its error is its own, and so is its
- * progress, which nobody is told of at first. Returns 0 or GROVE_ENOMEM, with *out
- * NULL.
+ * Makes a second handle on the same environment, for another thread. It shares the
+ * stores, directories and callbacks, but has its own last error and its own progress
+ * callback, initially none. Returns 0, or GROVE_ENOMEM with *out set to NULL.
  */
 GROVE_API int grove_dup(struct grove *g, struct grove **out);
 /* Copies the detail of the last error of `g`; its code is 0 if there was none. */
 GROVE_API void grove_error(struct grove *g, struct grove_detail *out);
 
-/* A program that stores sessions, as far as grove knows it. */
+/* What grove knows about a program that stores sessions. */
 struct grove_agent {
 	const char *name;        /* as in grove_session_agent() */
 	const char *dialect;
 	/*
-	 * The command that continues a session, in the session's directory. "{id}" stands for
-	 * its id, "{key}" for the name that the agent has for it. See
+	 * The command that continues a session, to be run in the session's directory.
+	 * "{id}" stands for its id, "{key}" for the agent's own name for it. See
 	 * grove_session_resume().
 	 */
 	const char *resume;

@@ -1,11 +1,11 @@
 /*
- * grove/json.h: look into JSON.
+ * grove/json.h: reading JSON values without parsing them into a tree.
  *
  * You get it with <grove.h>, which has the rules that apply to all of it.
  *
- * For JSON that the library gave you, or that you know to be valid. These calls find
- * what is there and stay within the text; they do not check its grammar. A value is a
- * slice of the text, a string with its quotes.
+ * For JSON that the library gave you, or that you know to be valid. These calls do not
+ * check the grammar; on invalid JSON they never read outside the text, but may find
+ * anything in it. A value is a slice of the text; a string includes its quotes.
  */
 #ifndef GROVE_JSON_H
 #define GROVE_JSON_H
@@ -35,10 +35,10 @@ GROVE_API uint32_t grove_json_members(struct grove_slice object, const char *con
 GROVE_API int grove_json_next(struct grove_slice container, const char **place, struct grove_slice *key,
 			      struct grove_slice *value);
 /*
- * Writes the text of a string to `out`, without its escapes, and points *text to it. As
- * much as fits: it stops when fewer than four bytes are left, so a text fits if `size`
- * is value.len + 4. A lone surrogate becomes U+FFFD. Returns 1, or 0 if `value` is not a
- * string.
+ * Writes the text of a string to `out` with its escapes decoded, and points *text to it.
+ * It writes as much as fits and stops when fewer than four bytes are left, so the whole
+ * text fits if `size` is value.len + 4. A lone surrogate becomes U+FFFD. Returns 1, or 0
+ * if `value` is not a string.
  */
 GROVE_API int grove_json_text(struct grove_slice value, char *out, size_t size, struct grove_slice *text);
 

@@ -15,7 +15,7 @@ extern "C" {
 /* The messages were not counted. */
 #define GROVE_NO_COUNT UINT64_MAX
 
-/* An item has so many labels at most. */
+/* The maximum number of labels in an item. */
 #define GROVE_LIST_LABELS 3
 
 /* A session in a list. For pi, the values are those of pi's own listing. */
@@ -36,11 +36,11 @@ struct grove_list_item {
 	int64_t file_time;           /* ms; the file's own */
 	int64_t file_time_ns;
 	size_t first_message_len;    /* needed because it may contain U+0000 */
-	/* ms: when its agent will delete it; 0 if the list was not asked for that */
+	/* with GROVE_LIST_EXPIRING: when its agent will delete it, in ms; else 0 */
 	int64_t expires;
 	double score;                /* how well it matches the query; lower is better */
 	unsigned depth;              /* number of ancestors in a list of threads */
-	/* What follows is set if the list was asked for it and the session could be read. */
+	/* With GROVE_LIST_SHAPE; set if the session could be read. */
 	int has_shape;
 	const char *leaf;            /* the id of the leaf; NULL: none */
 	uint64_t entries;
@@ -48,13 +48,13 @@ struct grove_list_item {
 	uint64_t compactions;
 	uint64_t malformed;          /* lines that are not JSON */
 	int torn;                    /* the last line is unfinished */
-	int has_place;               /* the list was asked for it: the JSON has `key` and `fileTime` */
+	int has_place;               /* with GROVE_LIST_PLACE: the JSON has `key` and `fileTime` */
 	int archived;                /* it is in the archive, and nowhere else */
-	/* With GROVE_LIST_SHORT_IDS: so much of the id is that of no other session; else 0. */
+	/* With GROVE_LIST_SHORT_IDS: the length of the shortest unique prefix of the id; else 0. */
 	unsigned id_len;
 	/* With GROVE_LIST_COST: what it used, including its sub-agents. */
-	int has_usage;               /* it used anything */
-	int has_cost;                /* and that has a cost, in US dollars */
+	int has_usage;               /* it used any tokens … */
+	int has_cost;                /* … and their cost is known, in US dollars */
 	double cost;
 	uint64_t tokens;
 	const struct grove__list_place *at;  /* for grove_list_text() and grove_list_value() */
@@ -94,7 +94,7 @@ enum grove_list_flags {
 	 * as grove_resolve() does, and `fileTime`, when its file was written.
 	 */
 	GROVE_LIST_PLACE = 64,
-	/* Tells how short each id may be: at least 4 characters, see grove_find(). */
+	/* Sets `id_len` of each item: at least 4 characters, see grove_find(). */
 	GROVE_LIST_SHORT_IDS = 128,
 	GROVE_LIST_COST = 256     /* with what each session used and cost; reads each session once */
 };
@@ -130,7 +130,7 @@ GROVE_API const struct grove_list_item *grove_list_at(const struct grove_list *l
 GROVE_API size_t grove_list_total(const struct grove_list *l);
 /*
  * Appends what user and assistant said in session `i`, on all branches: the texts
- * of all messages, separated by blanks (pi's allMessagesText). Reads the session.
+ * of all messages, separated by spaces (pi's allMessagesText). Reads the session.
  * GROVE_ENOTFOUND past the last item, or if the session is gone; the detail is in
  * the handle that made the list.
  */

@@ -13,13 +13,13 @@ extern "C" {
 #endif
 
 /*
- * What happens to a session, as it happens, whoever does it: this process,
- * another one, another machine over the same database, the agent itself.
+ * What happens to a session, as it happens, no matter who causes it: this process,
+ * another one, another machine on the same database, or the agent itself.
  */
 enum grove_event_kind {
-	GROVE_EVENT_APPEND,   /* a line; an entry, if entry_id is there */
-	GROVE_EVENT_UPDATE,   /* an entry was changed; without one, something about the session */
-	GROVE_EVENT_LEAF,     /* the leaf is entry_id now, NULL: before the first entry */
+	GROVE_EVENT_APPEND,   /* a line was appended; an entry, if entry_id is not NULL */
+	GROVE_EVENT_UPDATE,   /* entry_id was changed; NULL: something about the session */
+	GROVE_EVENT_LEAF,     /* the leaf is now entry_id; NULL: before the first entry */
 	GROVE_EVENT_RENAME,   /* it has another name */
 	GROVE_EVENT_RESET,    /* what changed is unknown: load the session again (if key is NULL, the list) */
 	GROVE_EVENT_DELETE,   /* it is gone; its last event, after which it is no longer in the set */
@@ -36,23 +36,23 @@ struct grove_event {
 	enum grove_event_kind kind;
 	const char *session_id;   /* NULL in an event of the list if it is unknown */
 	const char *entry_id;     /* NULL: none */
-	uint64_t seq;             /* of the line, from 0; GROVE_NO_SEQ: of none */
+	uint64_t seq;             /* of the line, from 0; GROVE_NO_SEQ: no line */
 	uint64_t generation;      /* changes when lines are rewritten or removed */
-	uint32_t first, nr;       /* the entries [first, first + nr) of later views are what it is about */
+	uint32_t first, nr;       /* the entries concerned: [first, first + nr) in later views */
 	const char *key;          /* names this session only: use it as `what` in grove_session_open() */
 	void *tag;                /* from grove_watch_add(); NULL in events of the list, and of sessions from a cursor */
 };
 /* "append", "update", "leaf", "rename", "reset", "delete", "create", "change", "remove" */
 GROVE_API const char *grove_event_name(enum grove_event_kind kind);
-/* Append it as JSON: {"rev":…,"kind":…,"sessionId":…,"entryId":…,"seq":…} */
+/* Appends it as JSON: {"rev":…,"kind":…,"sessionId":…,"entryId":…,"seq":…} */
 GROVE_API int grove_event_json(const struct grove_event *e, struct grove_buf *out);
 
 /* From now on. */
 #define GROVE_REV_NOW UINT64_MAX
 
 /*
- * A set of sessions that are watched together, with one descriptor to poll. There is
- * no thread behind it: grove_watch_next() looks for changes. The events of a session
+ * A set of sessions that are watched together, with one descriptor to poll. It has no
+ * thread of its own: grove_watch_next() looks for changes. The events of a session
  * come in order, each exactly once; sessions take turns. Used by one thread at a time,
  * except for grove_watch_wake().
  */
@@ -116,13 +116,13 @@ GROVE_API void grove_watch_close(struct grove_watch *w);
 
 /* A process that has a session open. Members are valid until the function that receives it returns. */
 struct grove_opener {
-	const char *path;         /* of the session's file; NULL: it is not known */
-	const char *session_id;   /* NULL: it is not known */
+	const char *path;         /* of the session's file; NULL: unknown */
+	const char *session_id;   /* NULL: unknown */
 	int64_t pid;
-	int64_t since;            /* ms since 1970 when it began, or GROVE_NO_TIME */
+	int64_t since;            /* when the process started, ms since 1970, or GROVE_NO_TIME */
 	const char *program;      /* what the process calls itself */
-	const char *agent;        /* whose session it is; NULL: it is not known */
-	int writing;              /* it may write: its file is open for that, or it says so itself */
+	const char *agent;        /* whose session it is; NULL: unknown */
+	int writing;              /* it may write: it has the file open for writing, or says so itself */
 };
 typedef int grove_opener_fn(void *payload, const struct grove_opener *o);
 /*
@@ -136,32 +136,33 @@ typedef int grove_opener_fn(void *payload, const struct grove_opener *o);
 GROVE_API int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, void *payload);
 
 /*
- * The right to write to a session, for a while. Each taking has a higher number
- * than all before it; a write under an earlier number is refused. Agents that
- * know nothing of grove are not kept from writing to their files.
+ * The exclusive right to write to a session, for a limited time. Every time it is taken
+ * it gets a higher number, and writes under an earlier number are refused. Agents know
+ * nothing about leases and can still write to their files.
  */
 #define GROVE_LEASE_OWNER_MAX 127
 struct grove_lease {
 	size_t size;
 	char owner[GROVE_LEASE_OWNER_MAX + 1];  /* "": nobody */
-	uint64_t number;                        /* of the last taking; 0: there was none */
+	uint64_t number;                        /* that it got when it was last taken; 0: never */
 	int64_t until;                          /* ms since 1970 */
 };
 /*
- * Takes the lease for `ms` from now. Returns GROVE_ECONFLICT if another owner has
- * it. Once another has taken it over, after its time or under the same name,
- * everything that this handle writes is refused (GROVE_ECONFLICT). Handles without
- * it cannot write while somebody has it. *out (may be NULL) is how it stands then.
+ * Takes the lease for `ms` from now. Returns GROVE_ECONFLICT if another owner holds
+ * it. Once another handle has taken it over, because it expired or under the same
+ * owner's name, everything this handle writes is refused with GROVE_ECONFLICT. Handles
+ * without the lease cannot write while somebody holds it. *out (may be NULL) is set to
+ * the state of the lease afterwards.
  */
 GROVE_API int grove_session_lease_take(struct grove_session *s, const char *owner, int64_t ms,
 				       struct grove_lease *out);
 /*
- * Holds on to the lease that this handle took, until `ms` from now. It never takes
- * one: GROVE_ECONFLICT if this handle has none, or another has taken it over.
+ * Extends the lease that this handle took to `ms` from now. It never takes one:
+ * GROVE_ECONFLICT if this handle has none, or another has taken it over.
  */
 GROVE_API int grove_session_lease_renew(struct grove_session *s, int64_t ms, struct grove_lease *out);
 GROVE_API int grove_session_lease_release(struct grove_session *s);
-/* Who has the lease. */
+/* Says who has the lease. */
 GROVE_API int grove_session_lease_get(struct grove_session *s, struct grove_lease *out);
 
 #ifdef __cplusplus

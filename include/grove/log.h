@@ -50,7 +50,7 @@ struct grove_key {
 /*
  * An open log. Any number of threads may append to it at once: their lines are
  * stored in the order of their calls, those of one call together. Other calls take
- * turns with them; only the error is one for all. The calls of this header that take an
+ * turns with them, and all share the last error. The calls of this header that take an
  * environment may be made by many threads, too. The environment must outlive the log.
  */
 struct grove_log;
@@ -58,7 +58,7 @@ struct grove_log;
 enum grove_log_open_flags {
 	GROVE_LOG_READ = 0,
 	GROVE_LOG_WRITE = 1,
-	GROVE_LOG_CREATE = 2  /* WRITE; if there is no such log, the first line makes it */
+	GROVE_LOG_CREATE = 2  /* WRITE; if there is no such log, the first line creates it */
 };
 
 /*
@@ -79,7 +79,7 @@ GROVE_API void grove_log_error(struct grove_log *l, struct grove_detail *out);
 
 enum grove_log_flags {
 	GROVE_LOG_IF_SEQ = 1,    /* only if the log has `seq` lines; 0: also if there is no log */
-	GROVE_LOG_IF_BYTES = 2,  /* only if it has `bytes` bytes, line ends included; 0: the same */
+	GROVE_LOG_IF_BYTES = 2,  /* only if it has `bytes` bytes, line ends included; 0: likewise */
 	GROVE_LOG_COUNT = 4,     /* set `seq` in the result even if a file has to be read for it */
 	GROVE_LOG_FORCE = 8      /* replace: even while another program has the file open */
 };
@@ -117,23 +117,23 @@ struct grove_log_result {
 };
 
 /*
- * Stores lines at the end of the log. None of them has a line end. An append
- * without lines, or of nothing but lines that are skipped, changes nothing and
- * creates no log. `opt` and `out` may be NULL.
+ * Stores lines at the end of the log. They are given without line ends. If there are no
+ * lines, or all of them are skipped, nothing changes and no log is created. `opt` and
+ * `out` may be NULL.
  *
  * GROVE_ECONFLICT if the log is not as IF_SEQ or IF_BYTES say, or if another writer
  * holds the lease (<grove/live.h>); GROVE_EINVAL for a line end in a line;
  * GROVE_ENOTFOUND if the log was removed and the handle may not create a new one;
- * GROVE_ETOOBIG for more than the database takes at once. After all of
- * these, GROVE_EFULL and GROVE_EACCESS nothing was stored. After GROVE_EIO the first lines
- * may have been: with an `id_member` it is safe to call again.
+ * GROVE_ETOOBIG for more than the database accepts at once. After all of these, and
+ * after GROVE_EFULL and GROVE_EACCESS, nothing was stored. After GROVE_EIO the first
+ * lines may have been: with an `id_member` it is safe to call again.
  */
 GROVE_API int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
 			       const struct grove_log_options *opt, struct grove_log_result *out);
 
 /*
- * Replaces all lines of the log by these; readers see either the old ones or the
- * new ones. Durable on return, whatever `sync` says. `id_member` is ignored. A log
+ * Replaces all lines of the log; readers see either the old lines or the new ones.
+ * Durable on return, whatever `sync` says. `id_member` is ignored. A log
  * without lines is still a log; one that does not exist is created if the handle may
  * do so.
  *
@@ -162,11 +162,11 @@ GROVE_API int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail,
 
 /*
  * Keeps all other handles from writing to the log (they get GROVE_ECONFLICT) until it is
- * unlocked, but for at most `ms` from now, so that nobody has to wait for a program that died.
- * A handle that has the lock is given more time. While another handle has it, lock waits for
- * up to 10 s, then returns GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log;
- * GROVE_ENOTSUP in a store without leases, for the lock is a lease (<grove/live.h>). Removing
- * a log is not writing to it: to look at a log and then remove it, lock it first.
+ * unlocked, for at most `ms` from now, so that nobody waits for a program that died. If
+ * this handle already has the lock, it is extended. While another handle has it, lock
+ * waits up to 10 s, then returns GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log;
+ * GROVE_ENOTSUP in a store without leases, since the lock is a lease (<grove/live.h>). A
+ * lock does not prevent removal: to look at a log and then remove it, lock it first.
  */
 GROVE_API int grove_log_lock(struct grove_log *l, int64_t ms);
 GROVE_API int grove_log_unlock(struct grove_log *l);
@@ -175,14 +175,14 @@ GROVE_API int grove_log_unlock(struct grove_log *l);
 struct grove_title {
 	size_t size;
 	const char *text;        /* NULL: none */
-	const char *source;      /* who chose it: "user" or "auto"; NULL: nobody knows */
+	const char *source;      /* who chose it: "user" or "auto"; NULL: unknown */
 	const char *updated;     /* when, as oh-my-pi writes it (ISO 8601); NULL: now */
 };
 
 /*
- * Puts a title into the first line, if that line has room for one, as oh-my-pi's has:
- * its length stays the same, and no other line is written. A title that is too long is
- * cut off. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
+ * Puts a title into the first line, if that line reserves room for one, as oh-my-pi's
+ * does. The line keeps its length, and no other line is written. A title that is too long
+ * is truncated. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
  * GROVE_ECONFLICT as append, GROVE_ENOTSUP in a store that cannot change a line.
  */
 GROVE_API int grove_log_set_title(struct grove_log *l, const struct grove_title *title);

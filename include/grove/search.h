@@ -30,9 +30,9 @@ enum grove_search_flags {
 	/* Scan all logs instead of using the index. Finds the same, and patterns, but takes longer. */
 	GROVE_SEARCH_NO_INDEX = 1,
 	/*
-	 * Use the index as it is, and scan the logs that it lacks: nothing waits while it
-	 * is built. grove_hits_about() says how many those are; another handle, without
-	 * this flag, brings it up to date.
+	 * Use the index as it is, and scan the logs that it lacks, instead of waiting while
+	 * it is brought up to date. grove_hits_about() says how many logs that is; another
+	 * handle, without this flag, updates the index.
 	 */
 	GROVE_SEARCH_NO_UPDATE = 2
 };
@@ -64,7 +64,8 @@ struct grove_search_options {
 	 * this many hits.
 	 */
 	size_t per_session;
-	size_t compare;              /* how many of the newest hits at least; 0: a few hundred; at most 20,000 */
+	/* Rank at least this many of the newest hits; 0: a few hundred; at most 20,000. */
+	size_t compare;
 	/*
 	 * Only this session, named as for grove_find(); its hits come in the order of
 	 * its log, titles and labels first. NULL: all sessions, best hits first.
@@ -99,7 +100,7 @@ struct grove_hit {
 	double score;                /* higher is better; does not depend on other texts */
 	int on_active_path;          /* it is on the path to the leaf … */
 	int in_context;              /* … and the model still sees it: it was not compacted */
-	uint64_t copies;             /* how many other sessions have the same, as forks do */
+	uint64_t copies;             /* how many other sessions have the same passage, as forks do */
 };
 
 /* A session, or a sub-agent's transcript, and its hits. */
@@ -115,8 +116,8 @@ struct grove_hit_session {
 	size_t nr;
 	uint64_t more;               /* hits in it that the limits left out */
 	/*
-	 * So much of the id, 8 characters or more, begins no other id in the names of the
-	 * logs that the search knows; all of it if its own log is named otherwise.
+	 * The length of the shortest prefix of the id, at least 8 characters, that no other
+	 * log known to the search has in its name; all of it if its own log has another name.
 	 */
 	unsigned id_len;
 };
@@ -138,9 +139,9 @@ struct grove_hits;
  * may be re:PATTERN, a Perl-compatible regular expression.
  *
  * A passage that several sessions have, because one was forked from the other, is
- * found once. For very common words, the best of the newest texts are reported. `opt` may be NULL. Returns GROVE_EINVAL if the query has no words, its
- * pattern is invalid, or the cursor is none; GROVE_ENOTFOUND, GROVE_EAMBIGUOUS for
- * `opt->what`.
+ * found once. For very common words, only the newest texts are ranked. `opt` may be
+ * NULL. Returns GROVE_EINVAL if the query has no words, its pattern is invalid, or the
+ * cursor is not one; GROVE_ENOTFOUND or GROVE_EAMBIGUOUS for `opt->what`.
  */
 GROVE_API int grove_search_run(struct grove_search *s, const char *query,
 			       const struct grove_search_options *opt, struct grove_hits **out);
@@ -154,11 +155,11 @@ GROVE_API void grove_hits_free(struct grove_hits *h);
 
 struct grove_hits_about {
 	size_t size;
-	uint64_t total;              /* hits, with those that the limits left out */
-	uint64_t sessions;           /* which have them */
-	int more;                    /* there are even more: only the newest were compared */
-	uint64_t logs;               /* that were searched … */
-	uint64_t behind;             /* … and of these, those that the index does not have (yet) */
+	uint64_t total;              /* hits, including those that the limits left out */
+	uint64_t sessions;           /* sessions that have them */
+	int more;                    /* there are more: only the newest were ranked */
+	uint64_t logs;               /* logs that were searched … */
+	uint64_t behind;             /* … and how many of them the index does not have (yet) */
 	const char *cursor;          /* to continue after these hits; NULL: there are no more */
 	/* If nothing was found: the query with words that do occur, or NULL. */
 	const char *suggest;
@@ -166,7 +167,7 @@ struct grove_hits_about {
 GROVE_API int grove_hits_about(const struct grove_hits *h, struct grove_hits_about *out);
 /* Appends a hit as `search --json` prints it, with each match between ** and **. */
 GROVE_API int grove_hit_json(const struct grove_hit *hit, struct grove_buf *out);
-/* Appends a session as in that: id, name if it has one, cwd, agent, modified. */
+/* Appends the `session` member of that: id, name if it has one, cwd, agent, modified. */
 GROVE_API int grove_hit_session_json(const struct grove_hit_session *s, struct grove_buf *out);
 
 #ifdef __cplusplus

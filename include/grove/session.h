@@ -140,8 +140,8 @@ enum grove_append_flags {
 	GROVE_APPEND_IF_SEQ = 1,
 	GROVE_APPEND_LINES = 2,  /* the result has the lines as they were stored */
 	/*
-	 * The same for the revision: nothing at all may have changed, including the
-	 * leaf in a database.
+	 * Append only if the session is still at revision `rev`: nothing at all may have
+	 * changed, including the leaf in a database.
 	 */
 	GROVE_APPEND_IF_REV = 4
 };
@@ -166,7 +166,7 @@ struct grove_append_result {
 	 * until the log is rewritten.
 	 */
 	uint32_t first, nr;
-	uint64_t seq, rev;       /* of the log, after it */
+	uint64_t seq, rev;       /* of the log, after this append */
 	/*
 	 * With GROVE_APPEND_LINES: the new lines, each with its LF; release it. While
 	 * the session is deferred, they are as its handle holds them. A line that is
@@ -182,9 +182,9 @@ struct grove_append_result {
 	struct grove_detail *why;
 	uint64_t generation;     /* changes when existing lines are rewritten or removed */
 	/*
-	 * The number of entries of others that this call has read: those right before
-	 * `first`. If it found the log rewritten, GROVE_NO_ENTRY: entry numbers that
-	 * you knew are no longer valid.
+	 * The number of entries by other writers that this call has read; they come
+	 * right before `first`. GROVE_NO_ENTRY if the log was rewritten: entry numbers
+	 * that you knew are no longer valid.
 	 */
 	uint32_t others;
 };
@@ -301,8 +301,8 @@ GROVE_API int grove_session_append_label(struct grove_session *s, const char *ta
 					 const char *label, const struct grove_append_options *opt,
 					 struct grove_append_result *out);
 /*
- * Names the session. The name is trimmed. If nothing is left, the session no longer has
- * a name (pi), or GROVE_EINVAL if the agent cannot express that. If the name is in the
+ * Names the session. The name is trimmed. If nothing is left, the session loses its
+ * name (pi), or GROVE_EINVAL if the agent cannot express that. If the name is in the
  * header (xcsh), the log is rewritten, and out->id is NULL. Returns 1 and writes
  * nothing if `by` is GROVE_NAME_BY_AGENT, the agent records who chose a name, and the
  * user chose the current one.
@@ -328,8 +328,8 @@ struct grove_record_options {
 	const char *team_name, *agent_name;
 	const char *entrypoint;      /* NULL: "grove" */
 	/*
-	 * Decides what of a message is stored. Returns 0 if it is in `out`, 1 for all
-	 * of it, or a negative error.
+	 * Decides how much of a message is stored. Returns 0 if `out` has what is to be
+	 * stored, 1 to store all of it, or a negative error.
 	 */
 	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
 	void *filter_payload;
@@ -346,8 +346,9 @@ GROVE_API int grove_session_record(struct grove_session *s, const struct grove_s
 				   size_t nr, const struct grove_record_options *opt,
 				   const char **last);
 /*
- * Does only the latter, for instance when a conversation ends. *written is the number
- * of lines; `written` may be NULL. The lines are searched for in the last 8 MiB.
+ * Only appends those metadata lines again, for instance when a conversation ends.
+ * *written is the number of lines; `written` may be NULL. The lines are searched for in
+ * the last 8 MiB.
  */
 GROVE_API int grove_session_restate(struct grove_session *s, size_t *written);
 
@@ -366,8 +367,8 @@ enum grove_leaf_flags {
 	/* Only to an entry of the current conversation: otherwise GROVE_ENOTFOUND. */
 	GROVE_LEAF_IN_CONVERSATION = 2,
 	/*
-	 * Only if the session is at revision `rev`: otherwise GROVE_ECONFLICT, and
-	 * nothing is written, whoever else has written.
+	 * Only if the session is still at revision `rev`: otherwise GROVE_ECONFLICT, and
+	 * nothing is written.
 	 */
 	GROVE_LEAF_IF_REV = 4
 };
@@ -463,8 +464,8 @@ GROVE_API int grove_session_forget(struct grove_session *s, const char *id, uint
 struct grove_fork_options {
 	size_t size;
 	const char *leaf;      /* only the path to this entry; NULL: the whole tree */
-	const char *cwd;       /* where sessions of this directory go; NULL: next to the source */
-	const char *dir;       /* put it directly into this directory */
+	const char *cwd;       /* put it where sessions of this directory go; NULL: next to the source */
+	const char *dir;       /* put it into exactly this directory */
 	const char *id;        /* NULL: a new one */
 	enum grove_sync sync;
 	unsigned flags;        /* enum grove_fork_flags */
@@ -478,8 +479,8 @@ enum grove_fork_flags {
 	GROVE_FORK_SAME_IDS = 1,
 	GROVE_FORK_MEMORY = 2, /* never a file: the new session exists only in its handle */
 	/*
-	 * If the fork has no message for which a new session would be written, it waits
-	 * in its handle for the first one, like a session that was just created.
+	 * If the fork contains no user or assistant message, its file is deferred until
+	 * the first one, as for a session that was just created.
 	 */
 	GROVE_FORK_DEFER = 4
 };
@@ -497,13 +498,14 @@ GROVE_API int grove_session_move(struct grove_session *s, const char *cwd);
 
 /* A program to be started. */
 struct grove_command {
-	const char *cwd;              /* in this directory; NULL: it is not known */
+	const char *cwd;              /* the directory to start it in; NULL: unknown */
 	const char *const *argv;      /* ends with NULL */
 };
 /*
  * Gets the command with which the session's agent continues it. It is valid until the
  * next call or until the session is closed. GROVE_ENOTSUP if the agent would not find
- * the session: in a database, in an archive, a sub-agent's; the detail says what to do.
+ * the session, because it is in a database or an archive or belongs to a sub-agent; the
+ * detail says what to do.
  */
 GROVE_API int grove_session_resume(struct grove_session *s, const struct grove_command **out);
 
@@ -613,7 +615,7 @@ GROVE_API int grove_session_subagent_group(struct grove_session *s, const char *
 GROVE_API int grove_session_subagent_path(struct grove_session *s, const char *agent_id,
 				       struct grove_buf *out);
 
-/* The same for agents that run elsewhere: each has a record, but no transcript. */
+/* Agents that run on another machine: each has a JSON record here, but no transcript. */
 typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);
 GROVE_API int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn,
 					  void *payload);

@@ -9,7 +9,7 @@
  *	struct grove_storage *st;
  *	struct grove_writer *w;
  *
- *	if (grove_storage_files(&st, NULL))
+ *	if (grove_storage_files(NULL, &st))
  *		…
  *	if (!grove_storage_open_writer(st, path, NULL, &w)) {
  *		grove_writer_write_line(w, line);
@@ -105,8 +105,8 @@ GROVE_API int grove_storage_write_text(struct grove_storage *st, const char *pat
 				       struct grove_slice text);
 
 /*
- * The same, if the file has exactly `expect_bytes` bytes, or if there is none and they
- * are 0. Otherwise returns GROVE_ECONFLICT, and nothing is done. Other grove writers are
+ * The same, if the file has exactly `expect_bytes` bytes, or if there is none and that
+ * is 0. Otherwise returns GROVE_ECONFLICT, and nothing is done. Other grove writers are
  * kept out meanwhile.
  */
 GROVE_API int grove_storage_write_text_if(struct grove_storage *st, const char *path,
@@ -150,8 +150,8 @@ GROVE_API int grove_storage_read_text_prefix(struct grove_storage *st, const cha
 
 /*
  * Appends the first `head` bytes to `first` and the last `tail` bytes to `last`, as the
- * file was at one moment. Of a shorter file each gets all of it. A character that would
- * be cut in two is left out.
+ * file was at one moment. If the file is shorter than that, each gets all of it. A
+ * character that would be cut in two is left out.
  */
 GROVE_API int grove_storage_read_text_slices(struct grove_storage *st, const char *path, size_t head,
 					     size_t tail, struct grove_buf *first,
@@ -192,21 +192,22 @@ GROVE_API int grove_storage_delete_session_with_artifacts_if(struct grove_storag
 							     uint64_t expect_bytes);
 
 /*
- * Puts a title into the first line of a session's file, if that is a line which has room
- * for one, as oh-my-pi's is: it keeps its length, and nothing else is written. A title
- * that is too long is cut off. Other grove writers are kept out meanwhile. Returns 1
- * if the file does not begin with such a line, GROVE_ENOTFOUND if there is no file.
+ * Puts a title into the first line of a session's file, if that line reserves room for
+ * one, as oh-my-pi's does. The line keeps its length, and nothing else is written. A
+ * title that is too long is truncated. Other grove writers are kept out meanwhile.
+ * Returns 1 if the file does not begin with such a line, GROVE_ENOTFOUND if there is no
+ * file.
  */
 GROVE_API int grove_storage_set_title(struct grove_storage *st, const char *path,
 				      const struct grove_title *title);
 
 /*
- * Keeps others from a file while several calls are made: writers, write_text_if,
- * delete_session_with_artifacts_if, set_title and lock wait in other storages and other
- * grove processes, where they fail with GROVE_ECONFLICT if it takes more than 10 s.
- * Agents take no such lock. The lock belongs to the storage, not to a thread: all its
- * own calls go on, and what it puts in the place of the file is locked, too. It ends with
- * unlock, with the storage or with the process.
+ * Keeps others out of a file while you make several calls. In other storages and other
+ * grove processes, writers, write_text_if, delete_session_with_artifacts_if, set_title
+ * and lock wait for it, and return GROVE_ECONFLICT after 10 s. Agents take no such lock.
+ * The lock belongs to the storage, not to a thread: the storage's own calls are not held
+ * up, and a file that replaces the locked one is locked as well. The lock ends with
+ * unlock, when the storage is closed, or with the process.
  *
  * lock returns GROVE_ENOTFOUND if there is no file, GROVE_ECONFLICT if this storage has the
  * lock already or cannot get it. unlock returns GROVE_ENOTFOUND if it has no lock under this
@@ -346,21 +347,21 @@ GROVE_API int grove_storage_run(struct grove_storage *st, struct grove_storage_c
 /*
  * The completion of a call, called on the storage's thread. `call` is a copy of what
  * was submitted, with the output, and is valid until the completion returns. To keep
- * `text`, `text_tail` or `paths`, take it and leave an empty buffer or NULL; the rest is freed. A
- * new `writer` belongs to the completion. It may submit and run calls, but must not
- * close the storage. Other calls wait until it returns.
+ * `text`, `text_tail` or `paths`, take it and leave an empty buffer or NULL in its place;
+ * the rest is freed. A new `writer` belongs to the completion. The completion may submit
+ * and run calls, but must not close the storage. Other calls wait until it returns.
  */
 typedef void grove_storage_done_fn(void *payload, struct grove_storage_call *call);
 
 /*
  * Submits a call to the storage's thread. Calls run one after the other in the order
  * in which they were submitted; the next begins only after the completion of the
- * previous one has returned. Strings, bytes, options and the title are copied, so the caller may
- * free them at once. `done` may be NULL, except to open a writer.
+ * previous one has returned. Strings, bytes, options and the title are copied, so the
+ * caller may free them at once. `done` may be NULL, except to open a writer.
  *
- * Returns 0 if the call will be run, exactly once. Otherwise nothing happens and `done` is not
- * called: GROVE_EINVAL (no such operation, no path, no writer, or a writer of another
- * storage), GROVE_EFULL (too many bytes are waiting).
+ * Returns 0 if the call will be run, exactly once. Otherwise nothing happens and `done`
+ * is not called: GROVE_EINVAL (no such operation, no path, no writer, or a writer of
+ * another storage), GROVE_EFULL (too many bytes are waiting).
  */
 GROVE_API int grove_storage_submit(struct grove_storage *st, const struct grove_storage_call *call,
 				   grove_storage_done_fn *done, void *payload);

@@ -26,11 +26,11 @@ extern "C" {
 #define GROVE_STORE_VERSION 1
 
 /*
- * Logs have names of three parts: struct grove_key of <grove/log.h>. Stores are
- * given names, not texts: they are not encoded or decoded any more, those of sessions end in
- * ".jsonl", and parts that are absent are "", never NULL. `project` groups
- * sessions (in files: a directory), `session` names one (in files: the file's
- * name), `subpath` a log that belongs to a session, below it.
+ * Logs have names of three parts: struct grove_key of <grove/log.h>. A store receives
+ * them ready to use: they are already encoded, those of sessions end in ".jsonl", and
+ * parts that are absent are "", never NULL. `project` groups sessions (in files: a
+ * directory), `session` names one (in files: the file's name), and `subpath` names a log
+ * that belongs to a session, below it.
  */
 
 /*
@@ -114,7 +114,7 @@ typedef int grove_line_fn(void *payload, struct grove_store_record *rec);
 typedef int grove_key_fn(void *payload, const struct grove_key *key);
 /* Receives one change of a log; likewise. */
 typedef int grove_change_fn(void *payload, const struct grove_store_change *c);
-/* One log of a survey: how far it reaches; the same rule. */
+/* Receives one log of a survey, and how far it reaches; likewise. */
 typedef int grove_survey_fn(void *payload, const struct grove_key *key,
 			    const struct grove_store_log_stat *st);
 /* Receives one stored line, its columns and its position; likewise. */
@@ -239,10 +239,10 @@ struct grove_store_ops {
 	 */
 	int (*open)(struct grove_store *st, const struct grove_key *key, unsigned flags,
 		    struct grove_store_log **out, struct grove_detail *d);
-	/* Free the handle. Required. */
+	/* Frees the handle. Required. */
 	void (*close_log)(struct grove_store_log *log);
 
-	/* Gets where the log ends now. `out` is zeroed before. Required. */
+	/* Says where the log ends now. `out` is zeroed before. Required. */
 	int (*stat)(struct grove_store_log *log, struct grove_store_log_stat *out,
 		    struct grove_detail *d);
 

@@ -71,7 +71,7 @@ struct grove_archive_options {
 	const char *to;
 	unsigned flags;           /* enum grove_archive_flags */
 	int64_t within;           /* with GROVE_ARCHIVE_EXPIRING: ms from now; negative: any time */
-	grove_archive_fn *told;   /* called for each session; may be NULL */
+	grove_archive_fn *told;   /* called after each session; may be NULL */
 	void *payload;
 };
 
@@ -104,7 +104,7 @@ GROVE_API int grove_archive_url(struct grove *g, const char *to, struct grove_bu
  * the agent will not delete it soon. `what` is as in grove_session_open(). *out is a list
  * of one: the session as it is there.
  *
- * Returns 0; GROVE_EEXIST if it is still, or again, there; GROVE_EINVAL if it is not in
+ * Returns 0; GROVE_EEXIST if the session is already there; GROVE_EINVAL if it is not in
  * an archive; GROVE_ENOTFOUND and GROVE_EAMBIGUOUS as grove_find().
  */
 struct grove_list;
@@ -130,8 +130,8 @@ struct grove_store_about {
 };
 typedef int grove_store_fn(void *payload, const struct grove_store_about *s);
 /*
- * Reports each store that sessions are looked for in, whether it has any or not; a
- * directory of an agent only if it exists. A non-zero result of `fn` ends this and is
+ * Reports each store that is searched for sessions, whether it has any or not; an
+ * agent's directory only if it exists. A non-zero result of `fn` ends this and is
  * returned.
  */
 GROVE_API int grove_store_each(struct grove *g, grove_store_fn *fn, void *payload);
@@ -162,14 +162,14 @@ GROVE_API int grove_store_copy(struct grove *g, const char *from, const char *to
 			       grove_archive_fn *fn, void *payload,
 			       struct grove_archive_result *result);
 
-/* Some of the sessions of a store, with the logs of their sub-agents. */
+/* Totals of some sessions of a store, including the logs of their sub-agents. */
 struct grove_store_row {
 	const char *name;
 	uint64_t sessions, lines, entries, bytes;
 };
 
 struct grove_store_stats {
-	struct grove_store_row all;                /* by the name of the store */
+	struct grove_store_row all;                /* its name is that of the store */
 	uint64_t subagent_logs, attachments, attachment_bytes;
 	uint64_t unreadable;                       /* logs that could not be read */
 	const struct grove_store_row *dialects;    /* most bytes first */

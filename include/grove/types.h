@@ -21,8 +21,8 @@ extern "C" {
 #endif
 
 /*
- * Everything that can go wrong, as a small negative number. 0 is success;
- * 1 means that there is no more, or that nothing happened. New codes are added at the end.
+ * Everything that can go wrong, as a small negative number. 0 is success; 1 means that
+ * there is no more, or that nothing was done. New codes are added at the end.
  */
 enum grove_error {
 	GROVE_OK = 0,
@@ -30,8 +30,8 @@ enum grove_error {
 	GROVE_EIO = -2,        /* the system failed to read or write */
 	GROVE_EINVAL = -3,     /* an argument that can never be valid */
 	GROVE_ENOTFOUND = -4,  /* no such session, entry, file */
-	GROVE_EEXIST = -5,     /* there is one already */
-	GROVE_ECONFLICT = -6,  /* another writer was faster, has it open or keeps its lock */
+	GROVE_EEXIST = -5,     /* it already exists */
+	GROVE_ECONFLICT = -6,  /* another writer came first, has it open, or holds its lock */
 	GROVE_EDAMAGED = -7,   /* not a session, or one too damaged to use */
 	GROVE_EJSON = -8,      /* the input is not the expected JSON */
 	GROVE_ENOTSUP = -9,    /* this dialect or store cannot do it */
@@ -60,7 +60,7 @@ struct grove_buf {
 };
 #define GROVE_BUF_INIT { NULL, 0, 0 }
 
-/* The bytes of a string without its NUL; or those of a buffer, valid until it changes. */
+/* The bytes of a string, without its NUL. */
 static inline struct grove_slice grove_str(const char *text)
 {
 	struct grove_slice s = { text, text ? strlen(text) : 0 };
@@ -68,6 +68,7 @@ static inline struct grove_slice grove_str(const char *text)
 	return s;
 }
 
+/* The bytes of a buffer; valid until the buffer changes. */
 static inline struct grove_slice grove_buf_slice(const struct grove_buf *b)
 {
 	struct grove_slice s = { b->ptr, b->len };
@@ -140,8 +141,8 @@ GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
 /* Appends text as a JSON string literal, as JSON.stringify would write it. */
 GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text);
 /*
- * Appends text or JSON as UTF-8; invalid bytes become U+FFFD. Lines are stored as they
- * came, so use this to pass one on to a strict reader.
+ * Appends text or JSON as valid UTF-8: invalid bytes become U+FFFD. Stored lines may
+ * contain any bytes; use this to pass one on to a strict reader.
  */
 GROVE_API int grove_buf_utf8(struct grove_buf *b, struct grove_slice text);
 /* Appends a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */

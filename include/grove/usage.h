@@ -30,10 +30,10 @@ enum grove_usage_by {
 	GROVE_USAGE_WEEK,     /* by the day it begins with, a Monday: "2026-05-04" */
 	GROVE_USAGE_MONTH,    /* "2026-05" */
 	/*
-	 * The windows in which the plans of an agent count: Claude Code's last five
-	 * hours and begin with the full hour (UTC) of the first reply that is in none. By
-	 * the time it begins: "2026-05-03T09:00:00.000Z". Replies of other agents are
-	 * left out.
+	 * The windows by which an agent's plans are metered. Claude Code's last five hours;
+	 * the first reply outside a window starts the next one, at the full hour (UTC).
+	 * The key is when it starts: "2026-05-03T09:00:00.000Z". Replies of agents without
+	 * such windows are left out.
 	 */
 	GROVE_USAGE_BLOCK
 };
@@ -65,7 +65,7 @@ struct grove_usage_options {
 	const char *project;
 	const char *agent;        /* only sessions of this agent; NULL: all */
 	const char *session;      /* only the session with this id, and its sub-agents; NULL: all */
-	/* At most so many rows: the largest, or the latest ones. Totals have all. 0: no limit. */
+	/* The maximum number of rows: the largest, or the latest. Totals cover all. 0: no limit. */
 	size_t limit;
 };
 
@@ -74,10 +74,10 @@ struct grove_usage_row {
 	uint64_t input, output, cache_read, cache_write;
 	uint64_t total;           /* the sum of these four */
 	double cost;              /* US dollars, of the replies that have a cost … */
-	int has_cost;             /* … 0 if none has */
+	int has_cost;             /* … 0 if none of them has */
 	double estimated;         /* the part of it that is estimated from list prices */
 	uint64_t unpriced;        /* replies without a cost */
-	/* By block: from when to when it lasts; else 0. */
+	/* With GROVE_USAGE_BLOCK: when the window begins and ends; else 0. */
 	struct grove_period period;
 };
 
@@ -116,10 +116,10 @@ GROVE_API int grove_usage_json(const struct grove_usage *u, struct grove_buf *ou
 
 struct grove_view;
 /*
- * Writes what each reply of one session was sent and answered, on all branches in the
- * order they were written, as columns in JSON: {seq, time, context, output, cost}. `seq`
- * is the line of its entry, `time` in ms since 1970 or null, `context` the tokens that
- * were sent including those of the cache, `cost` null if it is not known. Sub-agents have
+ * Writes the tokens of every reply in one session, on all branches, in the order in which
+ * the replies were written, as columns in JSON: {seq, time, context, output, cost}. `seq`
+ * is the line of the entry, `time` in ms since 1970 or null, `context` the tokens that
+ * were sent, including cached ones, and `cost` is null if it is unknown. Sub-agents have
  * sessions of their own and are left out. Reads the session.
  */
 GROVE_API int grove_view_usage(const struct grove_view *v, struct grove_sink sink);

@@ -35,7 +35,7 @@ struct grove_entry {
 	enum grove_role role;
 	unsigned flags;         /* enum grove_entry_flags */
 	uint64_t line;          /* its line in the log, from 0 (the seq) */
-	uint64_t bytes;         /* of that line */
+	uint64_t bytes;         /* length of that line */
 };
 
 /* Counts of what was read. */
@@ -43,7 +43,7 @@ struct grove_counts {
 	size_t size;
 	uint64_t lines;         /* physical lines: the next seq */
 	uint64_t bytes;
-	uint64_t entries;       /* header lines left out */
+	uint64_t entries;       /* without header lines */
 	uint64_t malformed;     /* lines that are not JSON: skipped, but preserved */
 	uint64_t blank;         /* empty lines, and JSON values without content (null, 0, "") */
 	uint64_t orphans, cycles, duplicates;
@@ -86,34 +86,34 @@ GROVE_API int grove_view_header(const struct grove_view *v, struct grove_buf *ou
 GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, struct grove_rows *out);
 
 /*
- * Entries as they are stored, but for their long values. Each has a shape: a JSON
- * object with its members, in their order, in which
+ * Heads: entries as they are stored, without their long values. Each entry has a shape:
+ * a JSON object with its members, in their order, in which
  *
  *	{"$":"text"}     is the next of its texts
  *	{"$":"json"}     its next text, which is a JSON value
  *	{"$":"number"}   the next of its numbers
  *	{"$":"parent"}   the id of the entry with this index: its next number
- *	{"$":"left"}     left out; its next number is how many bytes of JSON that saved
- *	{"$":"blocks"}   the same of a list of blocks, and its next text has a character
- *	                 for each of them: GROVE_BLOCK_FIRST + i is the shape blocks[i],
- *	                 GROVE_BLOCK_ODD a block that has none
+ *	{"$":"left"}     a value that is left out; its next number is the length of its JSON
+ *	{"$":"blocks"}   a list of blocks that is left out, likewise; its next text has a
+ *	                 character for each block: GROVE_BLOCK_FIRST + i means the shape
+ *	                 blocks[i], GROVE_BLOCK_ODD a block without a shape
  *
- * and all else is as it stands there. Numbers and texts are counted apart, each
- * in the order of the members. An entry whose shape is {"$":"line"} as a whole
- * was not taken apart: read it with grove_view_line(). Left out is what has more
- * than 128 bytes, and the content of messages however short it is; usage and other
- * objects that hold numbers are opened like the message itself. The shape of a
- * block has its members in their order and the value of "type"; short texts in it are
- * {"$":"text"}, and come after all other texts of the entry, one block after the other.
- * All else in it is {"$":"left"}, which no number tells more about.
+ * and everything else is literal. Numbers and texts are counted separately, each in the
+ * order of the members. An entry whose whole shape is {"$":"line"} was not taken apart:
+ * read it with grove_view_line(). Values of more than 128 bytes are left out, and so is
+ * the content of messages, however short; usage and other objects that hold numbers are
+ * taken apart like the message itself. The shape of a block has its members in their
+ * order and the value of "type". Short texts in it are {"$":"text"}, and come after all
+ * other texts of the entry, block by block. Everything else in a block is {"$":"left"},
+ * without a number.
  *
- * What is not said in ASCII is JSON with escapes, so that all texts are ASCII, and
- * an offset counts characters as well as bytes. Of entry `i`, the first number is
- * numbers[number[i]], and the first text begins at strings[text_at[text[i]]]; a
- * text ends where the next one begins. `text_at` has one element more than there
- * are texts.
+ * A text that is not plain ASCII is stored as JSON with escapes ({"$":"json"}), so all
+ * texts are ASCII, and an offset counts both characters and bytes. The first number of
+ * entry `i` is numbers[number[i]], and its first text begins at
+ * strings[text_at[text[i]]]; a text ends where the next one begins. `text_at` has one
+ * element more than there are texts.
  *
- * It is one block: everything but this struct lies in [block, block + block_len).
+ * Everything but this struct is in one block of memory, [block, block + block_len).
  */
 enum grove_block {
 	GROVE_BLOCK_FIRST = '!',
@@ -134,9 +134,9 @@ struct grove_heads {
 	size_t block_len;
 };
 /*
- * The heads of a range of entries, by index. Their lines are read, all at one go.
- * Returns 0, GROVE_ESTALE as grove_view_line(), or GROVE_ETOOBIG if there are over
- * 4 GiB of texts.
+ * Gets the heads of a range of entries, by index. Reads their lines, all in one pass.
+ * Returns 0, GROVE_ESTALE as grove_view_line(), or GROVE_ETOOBIG if the texts have more
+ * than 4 GiB.
  */
 GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range index,
 			       struct grove_heads **out);
@@ -161,11 +161,11 @@ struct grove_columns_options {
 	struct grove_range seq;      /* only entries of these lines */
 	size_t preview;              /* bytes of text, at most; 0: none, and no line is read */
 };
-/* A parent that lies before the range that was asked for. */
+/* A parent before the requested range. */
 #define GROVE_EARLIER (UINT32_MAX - 1)
 /*
- * The shape of a session: a column for each thing that grove_view_entry() says of an
- * entry. It is one block: everything but this struct lies in [block, block + block_len).
+ * The shape of a session, as columns: one array for each member of struct grove_entry.
+ * Everything but this struct is in one block of memory, [block, block + block_len).
  */
 struct grove_columns {
 	uint32_t nr;
@@ -175,8 +175,8 @@ struct grove_columns {
 	const uint32_t *parent;      /* a place in these columns, GROVE_NO_ENTRY for a root, or GROVE_EARLIER */
 	const uint32_t *flags;       /* enum grove_entry_flags */
 	const uint32_t *run;         /* GROVE_LEVEL_TURNS: entries between it and its parent; else NULL */
-	const uint32_t *failed;      /* failures among these and the entry itself; NULL: they were not asked for */
-	const uint32_t *id, *text;   /* where they begin in `strings`, each ended by NUL; 0: none */
+	const uint32_t *failed;      /* GROVE_COLUMNS_FAILED: failures in the run and the entry itself; else NULL */
+	const uint32_t *id, *text;   /* offsets into `strings`, NUL-terminated there; 0: none */
 	const uint8_t *kind, *role;  /* enum grove_kind, enum grove_role */
 	const char *strings;
 	size_t strings_len;
@@ -184,8 +184,9 @@ struct grove_columns {
 	size_t block_len;
 };
 /*
- * Without a preview nothing is read. `opt` may be NULL: all entries. Returns 0,
- * GROVE_ESTALE as grove_view_line(), or GROVE_ETOOBIG if there are over 4 GiB of texts.
+ * Gets the columns. No line is read unless a preview or failures are asked for. `opt`
+ * may be NULL: all entries. Returns 0, GROVE_ESTALE as grove_view_line(), or
+ * GROVE_ETOOBIG if the texts have more than 4 GiB.
  */
 GROVE_API int grove_view_columns(const struct grove_view *v, const struct grove_columns_options *opt,
 				 struct grove_columns **out);
@@ -231,27 +232,26 @@ GROVE_API int grove_view_piece_each(const struct grove_view *v, uint32_t i, grov
 
 /*
  * Appends what a label entry says: the id of the entry that it labels, and the text,
- * which is empty if it takes the label away. What holds after all of them is in
+ * which is empty if it removes the label. The label that results from all of them is in
  * grove_entry. Returns 1 if entry `i` is not a label.
  */
 GROVE_API int grove_view_label(const struct grove_view *v, uint32_t i, struct grove_buf *target,
 			       struct grove_buf *text);
 
-/* Bytes that a title has in a preview, at most: it is the name of a tool, or a type. */
+/* The maximum number of bytes of a title in a preview: the name of a tool, or a type. */
 #define GROVE_TITLE_MAX 200
 /* An entry in a few words. */
 struct grove_preview {
 	size_t size;
 	enum grove_piece_kind kind;
 	int error;                   /* the tool or command failed */
-	/* In the buffer, for as long as it does not change. */
+	/* Both are in the buffer, and valid until it changes. */
 	struct grove_slice title;    /* of a tool call, its result, an image: as in grove_piece */
 	struct grove_slice text;
 };
 /*
- * The first text of an entry, or what else says most about it; at most `max` bytes,
- * never a part of a character. They are added to `out`. Returns 1 if there is
- * nothing to say.
+ * Appends the first text of an entry to `out`, or whatever else describes it best: at
+ * most `max` bytes, and never part of a character. Returns 1 if there is nothing to say.
  */
 GROVE_API int grove_view_preview(const struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
 				 struct grove_preview *about);
@@ -297,7 +297,7 @@ struct grove_context_reason {
 	uint32_t entry;
 	int included;
 	const char *reason;        /* a sentence; valid as long as the library */
-	int kept;                  /* it is part of the context, though it may say nothing to a model */
+	int kept;                  /* it is part of the context, even if the model is sent nothing of it */
 };
 struct grove_context_about {
 	uint32_t leaf;             /* GROVE_NO_ENTRY: none */
@@ -305,24 +305,24 @@ struct grove_context_about {
 	const char *model;         /* PROVIDER/ID, or its only name; NULL: none */
 	const char *thinking;      /* the level; NULL: none */
 	/*
-	 * With GROVE_CONTEXT_PARTS: the parts that there are, and the tokens that are in use.
-	 * These are what the last reply was billed for and an estimate of what follows
-	 * it, or, if `estimated`, an estimate of everything.
+	 * With GROVE_CONTEXT_PARTS: the parts that are not empty, and the tokens in use: what
+	 * the last reply was billed for plus an estimate of what follows it or, if
+	 * `estimated` is set, an estimate of everything.
 	 */
 	const struct grove_context_part *parts;
 	size_t nr_parts;
 	uint64_t used;
-	uint64_t window;           /* the most that the model takes; 0: unknown */
+	uint64_t window;           /* the most tokens that the model accepts; 0: unknown */
 	int estimated;
 	/*
-	 * All that the agent stores about model, level and the like, as members of a JSON
-	 * object with a comma between them, as `context --json` prints them; empty: none.
+	 * Everything the agent stores about model, level and the like: the members of a JSON
+	 * object, separated by commas, as `context --json` prints them; empty: none.
 	 */
 	struct grove_slice settings;
 	enum grove_leaf_rule leaf_rule;
 	/*
-	 * What the rule rests on: the mark, or the entry that the last prompt or the store
-	 * names; otherwise the leaf. GROVE_NO_ENTRY: none.
+	 * The entry that the rule is based on: the marker, or the entry that the last prompt
+	 * or the store names; otherwise the leaf. GROVE_NO_ENTRY: none.
 	 */
 	uint32_t leaf_by;
 };
@@ -334,7 +334,7 @@ struct grove_context_reader {
 	 * then `about` once.
 	 */
 	int (*message)(void *payload, const struct grove_message *m);
-	int (*reason)(void *payload, const struct grove_context_reason *r);  /* with `explain` */
+	int (*reason)(void *payload, const struct grove_context_reason *r);  /* with GROVE_CONTEXT_EXPLAIN */
 	int (*about)(void *payload, const struct grove_context_about *a);
 };
 /*
@@ -369,11 +369,11 @@ GROVE_API int grove_session_context(struct grove_session *s,
  * flags are enum grove_line_flags.
  */
 GROVE_API int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink);
-enum grove_entries_flags {       /* beside enum grove_line_flags */
-	GROVE_ENTRIES_SEQ = 16,     /* each as {"seq": of its line, "entry": it} */
+enum grove_entries_flags {       /* in addition to enum grove_line_flags */
+	GROVE_ENTRIES_SEQ = 16,     /* each as {"seq", "entry"}, with the seq of its line */
 	/*
 	 * The data of images becomes {"$media": nth, "type", "bytes", "width"?,
-	 * "height"?}: what grove_view_media() reads.
+	 * "height"?}; grove_view_media() reads it.
 	 */
 	GROVE_ENTRIES_MEDIA = 32
 };
@@ -383,11 +383,11 @@ struct grove_entries_options {
 	const struct grove_range *seq;  /* only entries of these lines */
 	size_t nr_seq;                  /* 0: all entries */
 	/*
-	 * Texts of more bytes become {"$ref": the entry's id, "pointer", "bytes"}: what
-	 * grove_view_text() reads. 0: none do. Texts of less than 128 bytes never do.
+	 * Longer texts become {"$ref": the entry's id, "pointer", "bytes"}; grove_view_text()
+	 * reads them. 0: none do. Texts of less than 128 bytes never do.
 	 */
 	uint64_t max_text;
-	/* The page ends before the entry with which it would be longer; but it has one, if there is any. 0: no limit. */
+	/* The maximum size of the page, which has at least one entry, however long. 0: no limit. */
 	uint64_t max_bytes;
 	uint64_t limit;                 /* entries; 0: no limit */
 };
@@ -401,9 +401,9 @@ GROVE_API int grove_view_entries(const struct grove_view *v, const struct grove_
 /*
  * Appends a part of a text in an entry. `pointer` is a JSON pointer (RFC 6901), for
  * example /message/content/0/text; what is not a string is taken as its JSON.
- * `bytes` counts those of the text, as UTF-8; both ends are moved back to the
- * beginning of a character, so that consecutive ranges join without gaps. *total
- * is the length of the whole text. References to blobs are resolved.
+ * `bytes` is a range of its UTF-8; both ends are moved back to the beginning of a
+ * character, so that consecutive ranges join without gaps. *total is the length of the
+ * whole text. References to blobs are resolved.
  * GROVE_ENOTFOUND if there is no such value.
  */
 GROVE_API int grove_view_text(const struct grove_view *v, uint32_t i, const char *pointer,
@@ -422,12 +422,12 @@ GROVE_API int grove_view_media(const struct grove_view *v, uint32_t i, unsigned 
  * GROVE_EAMBIGUOUS, and grove_view_matches() has the candidates.
  */
 GROVE_API int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *out);
-/* The media type of bytes, determined in the same way. */
+/* Returns the media type of bytes, determined in the same way. */
 GROVE_API const char *grove_media_type(struct grove_slice bytes);
 /* Lists the entries whose id begins with `prefix`. */
 GROVE_API int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
 
-/* The log's own bytes. */
+/* Writes the log's own bytes. */
 GROVE_API int grove_view_raw(const struct grove_view *v, struct grove_sink sink);
 
 enum grove_snapshot_entries {
@@ -445,14 +445,14 @@ struct grove_snapshot_options {
 	uint64_t after;          /* the seq of an earlier snapshot: only entries after it */
 	uint64_t limit;          /* at most this many entries; 0: all */
 	/*
-	 * Texts of more bytes become {"$ref": the entry's id, "bytes": n}; 0: none do.
-	 * Texts of less than 128 bytes never do.
+	 * Longer texts become {"$ref": the entry's id, "bytes": n}; 0: none do. Texts of
+	 * less than 128 bytes never do.
 	 */
 	uint64_t max_body;
 	unsigned flags;          /* enum grove_snapshot_flags */
 };
 /*
- * Writes all that a user interface loads on refresh, in one document: {session,
+ * Writes everything a user interface loads on refresh, in one document: {session,
  * entries, activePath, childrenByParentId, labelsByEntryId, runtimeContext, subagents}.
  * `opt` may be NULL. With a window (`after`, `limit`), only sub-agents of the entries
  * in it are included.
@@ -470,19 +470,19 @@ GROVE_API int grove_view_tree(const struct grove_view *v, unsigned flags, struct
 /* Copies the detail of the last error of this view, of any thread. */
 GROVE_API void grove_view_error(const struct grove_view *v, struct grove_detail *out);
 
-/* A file that the tools of a branch changed, by what their calls say. */
+/* A file that tools changed on a branch, according to their calls. */
 struct grove_diff_file {
 	const char *path;            /* as the calls have it */
 	uint64_t added, removed;     /* lines; a file written as a whole has no removed ones */
-	uint64_t edits;              /* calls, without those that failed */
+	uint64_t edits;              /* calls, not counting those that failed */
 };
-/* What a branch has after the entry where another one leaves it. */
+/* One of two branches: what it has after the fork. */
 struct grove_diff_side {
 	uint32_t leaf;               /* the entry that was given */
 	uint64_t entries;
 	const struct grove_range *seq;   /* the lines of these entries */
 	size_t nr_seq;
-	uint64_t tokens;             /* sent and answered, including those of the cache */
+	uint64_t tokens;             /* sent and received, including cached ones */
 	double cost;                 /* in USD; NaN: not known for any reply */
 	const struct grove_diff_file *const *files;  /* in the order of their first change */
 	size_t nr_files;
@@ -493,9 +493,10 @@ struct grove_diff {
 	const struct grove_diff_side *a, *b;
 };
 /*
- * Compares two branches: the ways from the root to the entries `a` and `b`, either of
+ * Compares two branches: the paths from the root to the entries `a` and `b`, either of
  * which may be GROVE_NO_ENTRY. Reads what comes after the fork. Leaf markers do not
- * count. Returns 0, GROVE_ENOTFOUND if there is no such entry, or as grove_view_line().
+ * count. Returns 0, GROVE_ENOTFOUND if there is no such entry, or GROVE_ESTALE as
+ * grove_view_line().
  */
 GROVE_API int grove_view_diff(const struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out);
 GROVE_API void grove_diff_free(struct grove_diff *d);

@@ -50,13 +50,13 @@ enum grove_kind {
 	GROVE_KIND_RESET,           /* the context starts over after it */
 	GROVE_KIND_CREDENTIAL,      /* which account answers */
 	/* Claude Code */
-	GROVE_KIND_SYSTEM,          /* a note of the program: a boundary, a hook, a command */
+	GROVE_KIND_SYSTEM,          /* a note by the program: a boundary, a hook, a command */
 	GROVE_KIND_ATTACHMENT,
 	GROVE_KIND_PROGRESS,
 	GROVE_KIND_META,            /* metadata of the session: not a node of the tree */
 	/* work handed to sub-agents, in sessions of hosts */
-	GROVE_KIND_SUBAGENT_BATCH,  /* it begins */
-	GROVE_KIND_SUBAGENT_RESULT  /* it ends */
+	GROVE_KIND_SUBAGENT_BATCH,  /* the work begins */
+	GROVE_KIND_SUBAGENT_RESULT  /* the work ends */
 };
 
 /* Who speaks, if the kind is a message. */
@@ -87,7 +87,7 @@ enum grove_entry_flags {
 	GROVE_ENTRY_CYCLE = 2,       /* its parents form a cycle, which is broken here */
 	GROVE_ENTRY_SUPERSEDED = 4,  /* a later line has the same id: in the log, not in the tree */
 	GROVE_ENTRY_NO_ID = 8,
-	GROVE_ENTRY_LEAF_MARK = 16   /* written by grove to persist a leaf; stands for its parent */
+	GROVE_ENTRY_LEAF_MARK = 16   /* written by grove to persist a leaf, which is its parent */
 };
 
 /* The text of an entry that a person would read, in pieces. */
@@ -108,7 +108,7 @@ struct grove_piece {
 	struct grove_slice text;
 	int error;                /* the tool or command failed */
 	int hidden;               /* not shown to people: data, or `display` is false */
-	struct grove_slice call;  /* of a tool call and all that its result holds: the id that joins them */
+	struct grove_slice call;  /* of a tool call and the pieces of its result: the id that links them */
 };
 /*
  * A non-zero result ends the walk and is returned. An entry whose line is too long for
@@ -139,11 +139,11 @@ struct grove_context_part {
 /* Why an entry is the leaf. */
 enum grove_leaf_rule {
 	GROVE_LEAF_BY_LAST_ENTRY,   /* it is the last one of the log; Claude: of its conversation */
-	GROVE_LEAF_BY_MARKER,       /* a leaf marker in the log says so */
-	GROVE_LEAF_BY_LAST_PROMPT,  /* Claude: so does the line with the last prompt */
-	GROVE_LEAF_BY_STORE,        /* the store keeps it next to the log */
+	GROVE_LEAF_BY_MARKER,       /* a leaf marker in the log names it */
+	GROVE_LEAF_BY_LAST_PROMPT,  /* Claude: the line with the last prompt names it */
+	GROVE_LEAF_BY_STORE,        /* the store has it next to the log */
 	GROVE_LEAF_BY_HANDLE,       /* it was moved in this handle only */
-	GROVE_LEAF_BY_CALLER        /* it was asked for */
+	GROVE_LEAF_BY_CALLER        /* the caller named it */
 };
 /* "last-entry", "marker", "last-prompt", "store", "handle", "caller" */
 GROVE_API const char *grove_leaf_rule_name(enum grove_leaf_rule rule);

@@ -182,7 +182,7 @@ int act_open(struct browse *b, const char *key)
 	reader_end(&b->talk, 1, keys_height(b, PANE_TALK));
 	warn_damage(b);
 	if (b->watch && grove_watch_add(b->watch, b->key, grove_view_rev(v), b))
-		act_say(b, "changes of this session will not be seen while it is open");
+		act_say(b, "this session cannot be watched: changes will not be seen until it is opened again");
 	return 0;
 }
 
@@ -312,7 +312,7 @@ void act_leaf(struct browse *b)
 	struct grove_session *s = id ? open_to_write(b) : NULL;
 
 	if (s)
-		written(b, s, grove_session_set_leaf(s, id, &lo, NULL), "the conversation goes on from here");
+		written(b, s, grove_session_set_leaf(s, id, &lo, NULL), "the conversation continues from here");
 }
 
 void act_fork(struct browse *b)
@@ -385,7 +385,7 @@ static int wait_for(pid_t pid)
 /* What it said last would be gone with the screen. */
 static void let_read(void)
 {
-	static const char words[] = "\ngrove: the agent ended with an error; press Enter\n";
+	static const char words[] = "\ngrove: the agent failed; press Enter\n";
 	char c;
 
 	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)

@@ -59,7 +59,7 @@ void hunt_begin(struct browse *b, const char *text, int by)
 void hunt_again(struct browse *b, int by)
 {
 	if (!b->hunt.needle.len)
-		act_say(b, "nothing was searched for yet (/)");
+		act_say(b, "nothing to repeat: search with / first");
 	else
 		start(b, by);
 }

@@ -152,7 +152,7 @@ static int check_terminal(struct cli *c)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_error(c, GROVE_ENOTSUP, "browse: this is not a terminal (use 'grove ls' and 'grove show')");
 	if (!term || !*term || !strcmp(term, "dumb"))
-		return cli_error(c, GROVE_ENOTSUP, "browse: the terminal '%s' cannot show it (set TERM, or use 'grove ls' and 'grove show')",
+		return cli_error(c, GROVE_ENOTSUP, "browse: the terminal '%s' cannot be drawn on (set TERM, or use 'grove ls' and 'grove show')",
 				 term ? term : "");
 	return 0;
 }
@@ -196,7 +196,7 @@ static int show(struct browse *b, const char *key)
 	int err;
 
 	if (screen_start(wants_color(c)))
-		return cli_error(c, GROVE_ENOTSUP, "browse: the terminal '%s' is not known (set TERM)", getenv("TERM"));
+		return cli_error(c, GROVE_ENOTSUP, "browse: unknown terminal '%s' (set TERM)", getenv("TERM"));
 	out_flush(&c->err);
 	c->err.fd = -1;
 	if (!key)

@@ -259,7 +259,7 @@ int reader_take(struct reader *r, struct cli *c, struct grove_view *v, const cha
 
 /* ------------------------------------------------------------------- places */
 
-/* Moves a place by lines; stops at the first and behind the last. Returns the lines it moved. */
+/* Moves a place by lines; stops at the first and after the last. Returns the lines it moved. */
 static size_t move(struct reader *r, struct reader_place *p, long by)
 {
 	size_t left = (size_t)(by < 0 ? -by : by), all = left;
@@ -291,7 +291,7 @@ static size_t move(struct reader *r, struct reader_place *p, long by)
 	return all - left;
 }
 
-/* A place behind the last line of a part is the first of the next. */
+/* A place after the last line of a part is the first of the next. */
 static void settle(struct reader *r, struct reader_place *p)
 {
 	while (p->part < r->nr_parts && p->line >= part_at(r, p->part)->nr) {

@@ -67,7 +67,7 @@ static int is_joining(int32_t c)
 	       (c >= 0x1780 && c <= 0x18af);
 }
 
-/* A variation selector right behind what it varies, a joiner between two that it joins. */
+/* A variation selector right after what it varies, a joiner between two that it joins. */
 static int belongs(const struct cells_before *b, int32_t c, const char *next, const char *end)
 {
 	int32_t after;

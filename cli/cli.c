@@ -163,7 +163,7 @@ static void take_settings(struct cli *c)
 	const char *store = getenv("GROVE_STORE");
 
 	if (config_apply(&c->config, c->utc))
-		cli_warn(c, "config: utc is true or false");
+		cli_warn(c, "config: utc must be true or false");
 	if (c->stores.nr || (store && *store))
 		return;
 	for (size_t i = 0; i < c->config.nr; i++)
@@ -352,7 +352,7 @@ int cli_fail_session(struct cli *c, struct grove_session *s, int code)
 	memset(&why, 0, sizeof(why));
 	if (s)
 		grove_session_error(s, &why);
-	/* a session that could not be opened may have no story of its own */
+	/* a session that could not be opened may have no detail of its own */
 	return why.code ? fail_detail(c, code, &why) : cli_fail_grove(c, code);
 }
 

@@ -83,7 +83,7 @@ int cli_status(int code);
 int cli_fail(struct cli *c, int code, const struct grove_detail *why);
 int cli_error(struct cli *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int cli_usage(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* … with the story that a handle keeps. */
+/* … with the detail of a handle. */
 int cli_fail_grove(struct cli *c, int code);
 int cli_fail_session(struct cli *c, struct grove_session *s, int code);
 int cli_fail_view(struct cli *c, struct grove_view *v, int code);

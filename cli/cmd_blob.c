@@ -23,7 +23,7 @@ struct blob {
 	int sync, force;
 	uint64_t grace;
 
-	struct out json;        /* what stands in an array behind its sums */
+	struct out json;        /* the items of an array that is printed after its sums */
 	uint64_t listed;
 };
 

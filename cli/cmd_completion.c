@@ -132,5 +132,5 @@ int cmd_completion(struct cli *c, int argc, char **argv)
 			out_puts(&c->out, shells[i].script);
 			return EXIT_DONE;
 		}
-	return cli_usage(c, "'%.64s' is none of bash, zsh, fish", argv[0]);
+	return cli_usage(c, "'%.64s' is not one of bash, zsh, fish", argv[0]);
 }

@@ -72,9 +72,9 @@ static int check(struct cli *c, const char *key, const char *value)
 	if (strchr(value, '\n') || strlen(value) != strcspn(value, "\r"))
 		return cli_usage(c, "a value is one line");
 	if (value[strspn(value, " \t")] != *value || (*value && strchr(" \t", value[strlen(value) - 1])))
-		return cli_usage(c, "a value does not begin or end with a blank");
+		return cli_usage(c, "a value must not begin or end with a space");
 	if ((!strcmp(key, "utc") || !strcmp(key, "serve.read-only")) && config_flag(value, &on))
-		return cli_usage(c, "%s is true or false", key);
+		return cli_usage(c, "%s must be true or false", key);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ int cmd_config(struct cli *c, int argc, char **argv)
 	while (v < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[v].name, argv[0]))
 		v++;
 	if (v == sizeof(verbs) / sizeof(*verbs))
-		return cli_usage(c, "'%.64s' is none of get, set, unset, list", argv[0]);
+		return cli_usage(c, "'%.64s' is not one of get, set, unset, list", argv[0]);
 	if (argc - 1 != verbs[v].operands)
 		return cli_usage(c, "%s takes %s", argv[0],
 				 (const char *[]){ "no operand", "KEY", "KEY and VALUE" }[verbs[v].operands]);

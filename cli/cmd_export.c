@@ -91,7 +91,7 @@ static int close_target(struct target *t, int rc)
 static int fail(struct cli *c, const struct export *x, int rc)
 {
 	if (rc == GROVE_ENOTSUP && x->format == EXPORT_HTML)
-		return cli_error(c, rc, "export: this grove was built without the viewer, of which --format html is made "
+		return cli_error(c, rc, "export: this grove was built without the viewer, which --format html needs "
 				 "(use md or json)");
 	return x->why.code ? cli_fail(c, rc, &x->why) : cli_error(c, rc, "export: %s", grove_strerror(rc));
 }

@@ -13,7 +13,7 @@
  *
  * Branch points that are not finished are kept on a stack of our own: a
  * session may be a million entries deep. For the same reason a line shows only
- * the innermost levels it has room for, behind a mark for those left out.
+ * the innermost levels it has room for, after a mark for those left out.
  */
 #include "brief.h"
 #include "cli.h"
@@ -186,7 +186,7 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	if (t->s.last[node] != node) {
 		struct grove_entry last = { .size = sizeof(last) };
 
-		/* whoever goes on from it goes on from its end */
+		/* continuing from it means continuing from its end */
 		err = grove_view_entry(t->v, t->s.c->index[t->s.last[node]], &last);
 		e.id = err ? e.id : last.id;
 	}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates that are told; whoever has more of them types another letter. */
+/* Candidates that are listed; if there are more, the user types another letter. */
 enum { CANDIDATES = 20 };
 
 static void candidate_json(struct out *o, const struct grove_entry *e, const struct brief *b)

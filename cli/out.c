@@ -75,7 +75,7 @@ static void write_all(struct out *o, const char *p, size_t len)
 		ssize_t n = write(o->fd, p, len);
 
 		if (n < 0 && errno == EAGAIN) {
-			/* whoever shares the pipe with us made it non-blocking */
+			/* another process that shares the pipe made it non-blocking */
 			struct pollfd wait = { .fd = o->fd, .events = POLLOUT };
 
 			poll(&wait, 1, -1);

@@ -1,7 +1,7 @@
 /*
  * out.h: what the user sees.
  *
- * An out is a buffered descriptor that knows whether a terminal is behind it,
+ * An out is a buffered descriptor that knows whether it is a terminal,
  * how wide that is, and whether to use colour. Text out of a session was
  * written by others: it goes through out_text() and its kin, where control
  * characters, those that turn the direction of writing and those that a reader
@@ -108,7 +108,7 @@ void out_column(struct out *o, struct grove_slice text, unsigned width);
 /* The heading of the last column of a list of sessions: in one word where the column is narrow. */
 struct grove_slice out_name_heading(unsigned width);
 /*
- * Text of others, each line behind `prefix` (our own words). With `max_lines`
+ * Text of others, each line after `prefix` (our own words). With `max_lines`
  * other than 0 only that many, and lines are cut at the width. Returns the
  * number of lines that were left out.
  */

@@ -25,7 +25,7 @@ struct results {
 	size_t keep;              /* lines of a result; 0: all */
 	size_t seen;              /* we have looked this far */
 	struct result *list;
-	size_t first, nr, cap;    /* those before `first` are behind us */
+	size_t first, nr, cap;    /* those before `first` are done */
 	int err;
 };
 

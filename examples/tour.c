@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions return 0 or a negative code; the story is kept in the handle. */
+/* Functions return 0 or a negative code; the handle has the detail. */
 static int failed(struct grove_session *s, const char *what, int code)
 {
 	struct grove_detail d;

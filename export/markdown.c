@@ -1,7 +1,7 @@
 /*
  * markdown.c: a conversation as Markdown that a wiki takes.
  *
- * A heading for whoever speaks, their text as Markdown, calls and what they answered in
+ * A heading for each speaker, their text as Markdown, calls and their results in
  * fences longer than any within them. Text was written by others, so it is defused where
  * it stands: raw HTML becomes text, images become links, headings stay below our own, and a
  * fence that was left open is closed.

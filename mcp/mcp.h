@@ -23,7 +23,7 @@ struct cli;
 struct wire;
 struct indexer;
 
-/* An answer is at most so many bytes, unless more are asked for; and then so many. */
+/* The maximum size of an answer in bytes: by default, and if the client asks for more. */
 #define ANSWER_BYTES 20000u
 #define ANSWER_BYTES_MAX 1000000u
 

@@ -161,7 +161,7 @@ static int take(const struct opt *o, const char *typed, const char *value, char 
 	return choice(o, typed, value, why, size);
 }
 
-/* One long option: `arg` is what stands behind the dashes. */
+/* One long option: `arg` is what follows the dashes. */
 static int take_long(const struct opt *const *tables, const char *arg, const char *next, int *used,
 		     char *why, size_t size)
 {

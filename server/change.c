@@ -51,7 +51,7 @@ static int failed(struct change *c, int rc)
 }
 
 /*
- * The state after the change, as members: as whoever reads the session next is told it.
+ * The state after the change, as members: what the next reader of the session will see.
  * Each handle of a file counts its generations for itself, so the writer's would not do,
  * unless the session has moved away from its readers.
  */
@@ -224,7 +224,7 @@ int patch_entry(struct request *r)
 
 /* --------------------------------------------------------------------- leaf */
 
-/* The newest entries, so that whoever was overtaken sees by what. */
+/* The newest entries, so that a client that was overtaken sees by what. */
 static void put_newest(struct doc *d, const struct grove_view *v)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -245,7 +245,7 @@ static void put_newest(struct doc *d, const struct grove_view *v)
 	doc_close(d, ']');
 }
 
-/* What the client expects goes to the library: it holds against whoever else writes. */
+/* The library compares what the client expects, atomically with the write. */
 static int read_expected(struct request *r, struct grove_slice object, struct grove_leaf_options *o)
 {
 	int given, rc = body_number(r, object, "expectedRev", &o->rev, &given);

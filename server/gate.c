@@ -251,7 +251,7 @@ static unsigned has_scope(struct request *r)
 		return 0;
 	if (r->server->set->read_only)
 		return refuse(r, 403, GROVE_EACCESS, "this server only reads (--read-only)");
-	return refuse(r, 403, GROVE_EACCESS, "this token may read and not write");
+	return refuse(r, 403, GROVE_EACCESS, "this token may only read");
 }
 
 static int is_type(const char *type, const char *want)

@@ -91,6 +91,6 @@ int body_flag(struct request *r, struct grove_slice object, const char *name, in
 	else if (is_word(v, "false"))
 		*out = 0;
 	else
-		return reply_fail(r, GROVE_EINVAL, "%s is true or false", name);
+		return reply_fail(r, GROVE_EINVAL, "%s must be true or false", name);
 	return 0;
 }

@@ -183,7 +183,7 @@ int listen_inherit(struct listener *l, int fd, int tls, char *why, size_t size)
 	memset(l, 0, sizeof(*l));
 	l->fd = fd;
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &n) || !listening)
-		return fail("LISTEN_FDS", "that is no socket that listens", why, size);
+		return fail("LISTEN_FDS", "not a listening socket", why, size);
 	describe(l, tls);
 	return 0;
 }

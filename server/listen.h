@@ -13,7 +13,7 @@ int listen_check(const char *spec, char *why, size_t size);
  * address), "unix:PATH". Port 0 takes a free one. Returns 0, or -1 and a sentence.
  */
 int listen_open(struct listener *l, const char *spec, int tls, char *why, size_t size);
-/* One that was handed to us by whoever started us (systemd). */
+/* One that was passed to us by the process that started us (systemd). */
 int listen_inherit(struct listener *l, int fd, int tls, char *why, size_t size);
 /* How many were: they begin at descriptor 3. */
 unsigned listen_inherited(void);

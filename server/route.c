@@ -26,34 +26,34 @@ static const struct param list_query[] = {
 	{ "damaged", PARAM_FLAG, 0, NULL, "only sessions with lines that cannot be read" },
 	{ "running", PARAM_FLAG, 0, NULL, "only sessions that an agent has open" },
 	{ "labelled", PARAM_FLAG, 0, NULL, "only sessions with labels" },
-	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within so many days" },
+	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within this many days" },
 	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance|cost", "the order" },
-	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one that it came from, with its depth" },
-	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost: more about each, with commas between them" },
+	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one it was forked from, with its depth" },
+	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost: more about each session; separated by commas" },
 	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 100 if it is not given" },
-	{ "cursor", PARAM_TEXT, 0, NULL, "go on: `next` of the page before" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many; default 100" },
+	{ "cursor", PARAM_TEXT, 0, NULL, "`next` of the previous page" },
 	{ NULL },
 };
 
 static const struct param create_body[] = {
-	{ "store", PARAM_TEXT, 0, NULL, "where; needed if several stores can be written" },
+	{ "store", PARAM_TEXT, 0, NULL, "the store; required if several are writable" },
 	{ "dialect", PARAM_TEXT, PARAM_REQUIRED, NULL, "pi, omp, xcsh or claude" },
 	{ "cwd", PARAM_TEXT, PARAM_REQUIRED, NULL, "its working directory" },
-	{ "id", PARAM_TEXT, 0, NULL, "its id; a new one otherwise" },
+	{ "id", PARAM_TEXT, 0, NULL, "its id; default: a new one" },
 	{ "name", PARAM_TEXT, 0, NULL, "its name" },
 	{ "agentId", PARAM_TEXT, 0, NULL, "whose it is" },
 	{ NULL },
 };
 
 #define NEW_SESSION \
-	{ "dialect", PARAM_TEXT, 0, NULL, "of a session that is not there yet: pi, omp, xcsh or claude; else its lines tell" }, \
-	{ "cwd", PARAM_TEXT, 0, NULL, "of the same: its directory here; else what its lines say" }, \
-	{ "store", PARAM_TEXT, 0, NULL, "of the same: where; needed if several stores can be written" }, \
-	{ "file", PARAM_TEXT, 0, NULL, "of the same: the name of its log" }
+	{ "dialect", PARAM_TEXT, 0, NULL, "for a session that does not exist yet: pi, omp, xcsh or claude; default: what its lines show" }, \
+	{ "cwd", PARAM_TEXT, 0, NULL, "for a new session: its directory here; default: what its lines say" }, \
+	{ "store", PARAM_TEXT, 0, NULL, "for a new session: the store; required if several are writable" }, \
+	{ "file", PARAM_TEXT, 0, NULL, "for a new session: the name of its log" }
 
 static const struct param ingress_query[] = {
-	{ "after", PARAM_NUMBER, 0, NULL, "skip so many lines" },
+	{ "after", PARAM_NUMBER, 0, NULL, "skip this many lines" },
 	{ "sub", PARAM_TEXT, 0, NULL, "a log that belongs to the session, such as subagents/agent-1" },
 	{ NULL },
 };
@@ -61,8 +61,8 @@ static const struct param ingress_query[] = {
 static const struct param ingress_put_query[] = {
 	{ "expectedSeq", PARAM_NUMBER, 0, NULL, "409 if the log has another number of lines; 0: also if there is none" },
 	{ "sub", PARAM_TEXT, 0, NULL, "a log that belongs to the session, such as subagents/agent-1" },
-	{ "leaf", PARAM_TEXT, 0, "keep|follow", "keep: it moves only to what is below it; follow: where the lines lead" },
-	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable it is when the answer comes" },
+	{ "leaf", PARAM_TEXT, 0, "keep|follow", "keep: the leaf moves only to an entry below it; follow: it goes where the lines lead" },
+	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable it is before the response" },
 	NEW_SESSION,
 	{ NULL },
 };
@@ -77,98 +77,98 @@ static const struct param file_put_query[] = { NEW_SESSION, { NULL } };
 static const struct param session_query[] = { SUB, { NULL } };
 
 static const struct param agent_query[] = {
-	{ "agentId", PARAM_TEXT, 0, NULL, "whom the client takes for the owner; the session's true store counts" },
+	{ "agentId", PARAM_TEXT, 0, NULL, "the owner that the client assumes; the session's actual store decides" },
 	{ NULL },
 };
 
 static const struct param patch_body[] = {
 	{ "name", PARAM_TEXT, 0, NULL, "a new name" },
-	{ "cwd", PARAM_TEXT, 0, NULL, "another working directory; the file moves to its place" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "another working directory; the file moves accordingly" },
 	{ "agentId", PARAM_TEXT, PARAM_NULL, NULL, "whose it is" },
-	{ "metadata", PARAM_JSON, 0, NULL, "what the host wants to know later" },
+	{ "metadata", PARAM_JSON, 0, NULL, "any JSON that the host stores with the session" },
 	{ NULL },
 };
 
 static const struct param delete_query[] = {
-	{ "agentId", PARAM_TEXT, 0, NULL, "whom the client takes for the owner; the session's true store counts" },
-	{ "dryRun", PARAM_FLAG, 0, NULL, "tell what would go, and remove nothing" },
+	{ "agentId", PARAM_TEXT, 0, NULL, "the owner that the client assumes; the session's actual store decides" },
+	{ "dryRun", PARAM_FLAG, 0, NULL, "report what would be removed, and remove nothing" },
 	{ "force", PARAM_FLAG, 0, NULL, "even while an agent has the session open" },
 	{ NULL },
 };
 
 static const struct param snapshot_query[] = {
 	{ "entries", PARAM_TEXT, 0, "all|path|none", "which entries are in it" },
-	{ "after", PARAM_NUMBER, 0, NULL, "leave out entries of the first so many lines" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
+	{ "after", PARAM_NUMBER, 0, NULL, "leave out entries in the first N lines" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many entries" },
 	{ "maxBody", PARAM_NUMBER, 0, NULL, "longer texts become references" },
-	{ "project", PARAM_FLAG, 0, NULL, "results of sub-agents carry their projection" },
-	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	{ "project", PARAM_FLAG, 0, NULL, "results of sub-agents have their projection" },
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs are replaced by their contents" },
 	{ "parts", PARAM_TEXT, 0, NULL, "session, labels, path, children, context, subagents, entries: only these" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param tree_query[] = {
-	{ "level", PARAM_TEXT, 0, "turns|all", "every entry, or those that give the shape" },
+	{ "level", PARAM_TEXT, 0, "turns|all", "every entry, or those that give the tree its shape" },
 	{ "after", PARAM_NUMBER, 0, NULL, "begin with this seq" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
-	{ "preview", PARAM_NUMBER, 0, NULL, "the first so many characters of each, at most 400" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many entries" },
+	{ "preview", PARAM_NUMBER, 0, NULL, "the first N characters of each, at most 400" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param entries_query[] = {
 	{ "after", PARAM_NUMBER, 0, NULL, "begin with this seq" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many entries" },
 	{ "seq", PARAM_TEXT, 0, NULL, "ranges of seq, both ends included: 100-180,190-220" },
 	{ "view", PARAM_TEXT, 0, "ui|stored", "ui: long texts and images become references" },
-	{ "maxBody", PARAM_NUMBER, 0, NULL, "with view=ui: longer texts become references; 8192" },
-	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	{ "maxBody", PARAM_NUMBER, 0, NULL, "with view=ui: longer texts become references; default 8192" },
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs are replaced by their contents" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param append_query[] = {
-	{ "expectedSeq", PARAM_NUMBER, 0, NULL, "only if the log has so many lines" },
-	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable before it is answered; flush" },
-	{ "parent", PARAM_TEXT, 0, NULL, "the entry to append below, or root; the leaf otherwise" },
+	{ "expectedSeq", PARAM_NUMBER, 0, NULL, "only if the log has this many lines" },
+	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable it is before the response; default flush" },
+	{ "parent", PARAM_TEXT, 0, NULL, "the entry to append below, or root; default: the leaf" },
 	{ NULL },
 };
 
 static const struct param entry_query[] = {
-	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs are replaced by their contents" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param update_body[] = {
 	{ "pointer", PARAM_TEXT, PARAM_REQUIRED, NULL, "a JSON pointer into the entry: /message/content/0/text" },
-	{ "value", PARAM_JSON, PARAM_REQUIRED, NULL, "what stands there from now on" },
+	{ "value", PARAM_JSON, PARAM_REQUIRED, NULL, "the new value" },
 	{ NULL },
 };
 
 static const struct param text_query[] = {
 	{ "pointer", PARAM_TEXT, PARAM_REQUIRED, NULL, "a JSON pointer to a text of the entry" },
 	{ "offset", PARAM_NUMBER, 0, NULL, "the first byte" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many bytes, and 8 at least; 64 KiB" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many bytes, and at least 8; default 64 KiB" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param leaf_query[] = {
-	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; the session's leaf otherwise" },
+	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; default: the session's leaf" },
 	SUB,
 	{ NULL },
 };
 
 static const struct param context_query[] = {
-	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; the session's leaf otherwise" },
+	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; default: the session's leaf" },
 	{ "mode", PARAM_TEXT, 0, "cli|sdk", "Claude: which of its readers" },
 	{ "llm", PARAM_FLAG, 0, NULL, "as plain messages for a model" },
-	{ "explain", PARAM_FLAG, 0, NULL, "why entries are, or are not, part of it, in runs by seq; and why the leaf is the leaf" },
+	{ "explain", PARAM_FLAG, 0, NULL, "why entries are or are not part of it, in runs by seq, and why the leaf is the leaf" },
 	{ "parts", PARAM_FLAG, 0, NULL, "the tokens of each part, and of the window" },
 	{ "messages", PARAM_TEXT, 0, "none|head|all",
-	  "none of the messages, or of each its role, title, first words (head), bytes and tokens" },
+	  "none: no messages; head: only role, title, first words, bytes and tokens of each" },
 	SUB,
 	{ NULL },
 };
@@ -181,20 +181,20 @@ static const struct param diff_query[] = {
 };
 
 static const struct param leaf_body[] = {
-	{ "entryId", PARAM_TEXT, PARAM_REQUIRED | PARAM_NULL, NULL, "where; null: before the first entry" },
-	{ "summary", PARAM_TEXT, 0, NULL, "about the branch that is left" },
-	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is as it was then" },
+	{ "entryId", PARAM_TEXT, PARAM_REQUIRED | PARAM_NULL, NULL, "the new leaf; null: before the first entry" },
+	{ "summary", PARAM_TEXT, 0, NULL, "a summary of the branch that is left" },
+	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is still at this revision" },
 	{ NULL },
 };
 
 static const struct param continue_query[] = {
-	{ "dryRun", PARAM_FLAG, 0, NULL, "tell what would happen, and change nothing" },
+	{ "dryRun", PARAM_FLAG, 0, NULL, "report what would happen, and change nothing" },
 	{ NULL },
 };
 
 static const struct param continue_body[] = {
 	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry to go on from" },
-	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is as it was then" },
+	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is still at this revision" },
 	{ "force", PARAM_FLAG, 0, NULL, "even while an agent has the session open" },
 	{ NULL },
 };
@@ -206,27 +206,27 @@ static const struct param label_body[] = {
 
 static const struct param branch_body[] = {
 	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the path to this entry becomes a session of its own" },
-	{ "cwd", PARAM_TEXT, 0, NULL, "in this directory's place" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "make it a session of this directory" },
 	{ NULL },
 };
 
 static const struct param fork_body[] = {
-	{ "cwd", PARAM_TEXT, 0, NULL, "in this directory's place; beside the source otherwise" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "make it a session of this directory; default: next to the source" },
 	{ NULL },
 };
 
 static const struct param search_query[] = {
 	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL,
-	  "words that must all occur, in any form; =exactly, \"side by side\", begin*, -without; the last one may be "
-	  "unfinished" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 20" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them; or all" },
+	  "words that must all occur, in any form; =exact, \"adjacent words\", prefix*, -without; the last word also "
+	  "matches as a prefix" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many; default 20" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, separated by commas; or all" },
 	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },
 	{ "project", PARAM_TEXT, 0, NULL, "only below this directory" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
-	{ "since", PARAM_TEXT, 0, NULL, "from then on: 2026-11-03, 7d, monday, or milliseconds since 1970" },
-	{ "until", PARAM_TEXT, 0, NULL, "up to then, including the day, month or year that it names" },
-	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; the server's if it is not given" },
+	{ "since", PARAM_TEXT, 0, NULL, "the first day or time: 2026-11-03, 7d, monday, or milliseconds since 1970" },
+	{ "until", PARAM_TEXT, 0, NULL, "the last day or time, including all of the day, month or year" },
+	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; default: the server's" },
 	{ "group", PARAM_TEXT, 0, "session", "hits by session; limit counts sessions" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
 	{ NULL },
@@ -234,9 +234,9 @@ static const struct param search_query[] = {
 
 static const struct param inside_query[] = {
 	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "as for /search" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them; or all" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, separated by commas; or all" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 200" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many; default 200" },
 	SUB,
 	{ NULL },
 };
@@ -244,12 +244,12 @@ static const struct param inside_query[] = {
 static const struct param usage_query[] = {
 	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent|week|month|block", "what a row is" },
 	{ "stack", PARAM_TEXT, 0, "model", "each row by model, too" },
-	{ "since", PARAM_TEXT, 0, NULL, "from then on: 7d, yesterday, 2026-11, 2026-11-03" },
-	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day, month or year" },
+	{ "since", PARAM_TEXT, 0, NULL, "the first day: 7d, yesterday, 2026-11, 2026-11-03" },
+	{ "until", PARAM_TEXT, 0, NULL, "the last day, month or year" },
 	{ "project", PARAM_TEXT, 0, NULL, "the last part of the directory, or a directory and those below it" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
-	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; the server's if it is not given" },
-	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many rows: the largest, or the latest" },
+	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; default: the server's" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many rows: the largest, or the latest" },
 	{ NULL },
 };
 
@@ -269,8 +269,8 @@ static const struct param export_query[] = {
 };
 
 static const struct param events_query[] = {
-	{ "list", PARAM_FLAG, 0, NULL, "tell of sessions that come, change and go" },
-	{ "s", PARAM_TEXT, PARAM_MANY, NULL, "a session and the rev seen last: KEY:REV" },
+	{ "list", PARAM_FLAG, 0, NULL, "report sessions that appear, change and disappear" },
+	{ "s", PARAM_TEXT, PARAM_MANY, NULL, "a session and the last rev seen: KEY:REV" },
 	{ NULL },
 };
 
@@ -284,13 +284,13 @@ const struct route routes[] = {
 	  .answer = "status:s" },
 	{ "GET", API "/openapi.json", SCOPE_NONE, PACE_QUICK, get_openapi, "This document.",
 	  .answer = "openapi:s info:o paths:o components:o" },
-	{ "GET", API "/me", SCOPE_READ, PACE_SLOW, get_me, "What may be seen and done here.",
+	{ "GET", API "/me", SCOPE_READ, PACE_SLOW, get_me, "What the caller may see and do.",
 	  .answer = "version:s name:s scopes:a readOnly:b stores:a agents:a limits:o" },
 	{ "POST", API "/auth/exchange", SCOPE_NONE, PACE_QUICK, post_exchange,
-	  "Takes the one-time code for a cookie.", NULL, exchange_body, .status = 204 },
+	  "Exchanges the one-time code for a cookie.", NULL, exchange_body, .status = 204 },
 	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Ends the cookie.", .status = 204 },
 
-	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, the newest first.", list_query,
+	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, newest first.", list_query,
 	  .answer = "sessions:a next:s0 total:i rev:i facets?:o" },
 	{ "POST", API "/sessions", SCOPE_WRITE, PACE_SLOW, post_session, "Creates a session.", NULL, create_body,
 	  .status = 201,
@@ -300,7 +300,7 @@ const struct route routes[] = {
 		    "rootEntryId:s0 leafEntryId:s0 parentSession:s0 createdAt:s0 updatedAt:s0 entryCount:i "
 		    "size:i seq:i rev:i generation:i writable:b damaged?:o", .owner = 1 },
 	{ "PATCH", API "/sessions/{id}", SCOPE_WRITE, PACE_SLOW, patch_session,
-	  "Names a session, moves it, or notes something about it.", agent_query, patch_body,
+	  "Renames or moves a session, or stores a value with it.", agent_query, patch_body,
 	  .answer = "id:s key:s path:s0 cwd:s rev:i generation:i" },
 	{ "DELETE", API "/sessions/{id}", SCOPE_WRITE, PACE_SLOW, delete_session,
 	  "Removes a session from the store that has it.", delete_query,
@@ -322,7 +322,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/entries/{entryId}", SCOPE_READ, PACE_SHARED, get_entry, "One entry.", entry_query,
 	  .answer = "rev:i generation:i seq:i label?:s entry:o" },
 	{ "PATCH", API "/sessions/{id}/entries/{entryId}", SCOPE_WRITE, PACE_SLOW, patch_entry,
-	  "Puts another value into one place of an entry.", NULL, update_body,
+	  "Replaces one value of an entry.", NULL, update_body,
 	  .answer = "entryId:s rev:i generation:i" },
 	{ "GET", API "/sessions/{id}/entries/{entryId}/text", SCOPE_READ, PACE_SLOW, get_text,
 	  "A part of a long text; no character is split.", text_query, .gives = "text/plain" },
@@ -334,7 +334,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/context", SCOPE_READ, PACE_SHARED, get_context, "What the model would be sent.",
 	  context_query,
 	  .answer = "messages?:a entryIds?:a leaf:s0 parts?:a window?:o explain?:a leafReason?:o rev:i generation:i" },
-	{ "GET", API "/sessions/{id}/diff", SCOPE_READ, PACE_SHARED, get_diff, "Two branches beside each other.", diff_query,
+	{ "GET", API "/sessions/{id}/diff", SCOPE_READ, PACE_SHARED, get_diff, "Compares two branches.", diff_query,
 	  .answer = "fork:s0 common:i a:o b:o rev:i generation:i" },
 	{ "PUT", API "/sessions/{id}/leaf", SCOPE_WRITE, PACE_SLOW, put_leaf, "Moves the leaf, for everybody.", NULL,
 	  leaf_body,

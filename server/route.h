@@ -12,7 +12,7 @@
 enum route_pace {
 	PACE_QUICK,      /* answered on the connection's own thread */
 	PACE_SLOW,       /* on the pool: it may read files, or ask a database */
-	PACE_SHARED      /* the same, and whoever asks for it again at once gets the same answer */
+	PACE_SHARED      /* the same; requests for it at the same time share one answer */
 };
 
 enum param_type {

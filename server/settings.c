@@ -84,13 +84,13 @@ int settings_complete(struct settings *s, char *why, size_t size)
 	struct given given = { s->stores.nr || (env && *env), s->listen.nr != 0, s->public_urls.nr != 0 };
 
 	if (set_from_environment(s, &given)) {
-		snprintf(why, size, "GROVE_SERVE_READ_ONLY is true or false");
+		snprintf(why, size, "GROVE_SERVE_READ_ONLY must be true or false");
 		return -1;
 	}
 	if (set_from_file(s, &given, why, size))
 		return -1;
 	if (config_apply(&s->file, s->utc)) {
-		snprintf(why, size, "config: utc is true or false");
+		snprintf(why, size, "config: utc must be true or false");
 		return -1;
 	}
 	if (!s->listen.nr && opt_list_add(&s->listen, DEFAULT_LISTEN)) {

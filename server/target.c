@@ -31,7 +31,7 @@ static const char *decode(char *text, unsigned flags)
 			high = hex(p[1]);
 			low = high < 0 ? -1 : hex(p[2]);
 			if (low < 0)
-				return "a percent sign that two hexadecimal digits do not follow";
+				return "a percent sign is not followed by two hexadecimal digits";
 			if (!high && !low)
 				return "a NUL";
 			*to++ = (char)(high << 4 | low);
@@ -107,7 +107,7 @@ const char *target_parse(struct target *t, const char *text)
 		return "it does not begin with a slash";
 	t->memory = strdup(text + 1);
 	if (!t->memory)
-		return "there is no memory for it";
+		return "out of memory";
 	query = strchr(t->memory, '?');
 	if (query)
 		*query++ = '\0';

@@ -309,7 +309,7 @@ int mirror_run(struct sync *s, int (*all)(void *payload), void *payload)
 			continue;
 		}
 		if (away)
-			cli_warn(s->c, "mirror: the server is there again");
+			cli_warn(s->c, "mirror: the server can be reached again");
 		away = 0;
 		pause = PAUSE_MS;
 		if (everything)

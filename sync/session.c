@@ -145,7 +145,7 @@ static int meet(struct job *j)
 	if (rc)
 		return fail_there(j, rc);
 	if (j->there.there && strcmp(j->there.id, j->id)) {
-		report_problem(j, GROVE_EJSON, "the server answers about another session");
+		report_problem(j, GROVE_EJSON, "the server's answer is about another session");
 		return 1;
 	}
 	if (j->there.refused)
@@ -395,7 +395,7 @@ static int settle(struct job *j, const struct file *f, struct file_mark *m, cons
 	else if (m->hash == h || begins_with(there, here))
 		newer = WAY_PULL;
 	if (!newer) {
-		report_problem(j, GROVE_ECONFLICT, "%s has other bytes here than on the server", f->name);
+		report_problem(j, GROVE_ECONFLICT, "%s differs between here and the server", f->name);
 		return 0;
 	}
 	if (!((unsigned)newer & j->s->ways))
@@ -565,7 +565,7 @@ int sync_session(struct sync *s, const char *what, const char *id, const char *k
 	if (!rc)
 		rc = carry_all(&j);
 	if (rc >= 0 && !s->dry && j.mark.nr_logs && state_store(&s->state, &j.mark))
-		cli_warn(s->c, "%s: how far it is in step cannot be remembered", id);
+		cli_warn(s->c, "%s: cannot record how far it is in sync", id);
 	if (rc >= 0 || j.pushed || j.pulled)
 		report_session(&j);
 	release_job(&j);

@@ -391,7 +391,7 @@ static bool renew(const char *path, const struct grove__sys_stat *st)
 		return true;
 	err = grove__sys_lock(fd);
 	if (err == -ETIMEDOUT) {
-		/* whoever holds the lock may be about to remove it: put it again */
+		/* the holder of the lock may be about to remove it: put it again */
 		grove__sys_close(fd);
 		return false;
 	}
@@ -417,7 +417,7 @@ static int is_known(struct grove__blobs *b, const char *path, struct grove_slice
 	}
 	if (err)
 		rc = grove__fail_sys(d, err, path, "cannot read the blob");
-	/* whoever put it may not have synced it */
+	/* the process that put it may not have synced it */
 	if (*known && sync == GROVE_SYNC_ALWAYS) {
 		err = grove__sys_sync(fd);
 		b->named++;

@@ -448,7 +448,7 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 /* Its own lines tell the directory, whatever the files beside it say about its title and origin. */
 static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_one *x)
 {
-	/* out of memory: it may belong here, and whoever asks for the answer asks again */
+	/* out of memory: it may belong here, and the caller will ask again */
 	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__list_belongs(r, x->task, &x->l, r->cwd) == 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * dialect/claude_keep.h: what Claude Code keeps beside its sessions, and for
- * how long it keeps them.
+ * dialect/claude_keep.h: what Claude Code stores next to its sessions, and how long
+ * it keeps them.
  */
 #ifndef GROVE_DIALECT_CLAUDE_KEEP_H
 #define GROVE_DIALECT_CLAUDE_KEEP_H

@@ -1,6 +1,6 @@
 /*
- * dialect/message.h: what all agents spell alike in a message that a model is
- * sent, and in the settings beside it.
+ * dialect/message.h: what all agents write the same way in a message that a model is
+ * sent, and in the settings that go with it.
  */
 #ifndef GROVE_DIALECT_MESSAGE_H
 #define GROVE_DIALECT_MESSAGE_H

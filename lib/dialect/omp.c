@@ -41,7 +41,7 @@ static const struct grove__pi_shape shapes[] = {
 	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
 	{ GROVE_KIND_RULES, "ttsr_injection", false, { { "injectedRules" } } },
 	{ GROVE_KIND_CREDENTIAL, "credential_pin", false, { { "provider" }, { "hash" } } },
-	/* what a helper model used; its members in the order of whoever gives them */
+	/* what a helper model used; its members in the order in which the host gives them */
 	{ GROVE_KIND_USAGE, "model_usage", false, { { NULL } } },
 	{ GROVE_KIND_NAME, "title_change", false,
 	  { { "title" }, { "source" }, { "previousTitle" }, { "trigger" } } },

@@ -1,8 +1,8 @@
 /*
  * dialect/omp_llm.c: a context of oh-my-pi as plain messages for a model.
  *
- * What xcsh_llm.c says with other roles, one message at a time: what is missing
- * or in the wrong place was put right when the context was made (settle).
+ * Like xcsh_llm.c with other roles, one message at a time: missing or misplaced
+ * messages were put right when the context was made (settle).
  */
 #include "dialect/omp.h"
 #include "dialect/xcsh.h"

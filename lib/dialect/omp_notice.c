@@ -1,5 +1,5 @@
 /*
- * dialect/omp_notice.c: what is missing from a run's output, as oh-my-pi puts it.
+ * dialect/omp_notice.c: notices about output that was cut, in oh-my-pi's words.
  *
  *     [Showing lines 1-20 and 881-900 of 900; 860 middle lines (50.0KB) elided]
  *

@@ -24,7 +24,7 @@ static const struct grove__pi_shape shapes[] = {
 	{ GROVE_KIND_CONTEXT_CHANGE, "context_change", false,
 	  { { "contextName" }, { "tenant" }, { "namespace" } } },
 	{ GROVE_KIND_MODE, "mode_change", false, { { "mode" }, { "data" } } },
-	/* its members in the order of whoever gives them */
+	/* its members in the order in which the host gives them */
 	{ GROVE_KIND_INIT, "session_init", false, { { NULL } } },
 	{ GROVE_KIND_COMPACTION, "compaction", false,
 	  { { "summary" }, { "shortSummary" }, { "firstKeptEntryId" }, { "tokensBefore" }, { "details" },

@@ -1,5 +1,5 @@
 /*
- * dialect/xcsh_notice.c: what is missing from a run's output, in words.
+ * dialect/xcsh_notice.c: notices about output that was cut, in xcsh's words.
  *
  *     [Showing lines 801-900 of 900 (50.0KB limit). Use sel=L901 to continue]
  *

@@ -1,6 +1,6 @@
 /*
- * dialect/xcsh_settings.c: what is in force at the end of a path: models by
- * role, thinking level, mode, and more, as xcsh and oh-my-pi tell it.
+ * dialect/xcsh_settings.c: the settings in force at the end of a path: models by
+ * role, thinking level, mode and more, in the form of xcsh and oh-my-pi.
  */
 #include "dialect/xcsh.h"
 #include "dialect/xcsh_llm.h"

@@ -191,7 +191,7 @@ static bool skip_symbol(struct reader *r, char symbol)
 	return true;
 }
 
-/* A number of just so many digits within limits is next. */
+/* A number of exactly this many digits, within limits, is next. */
 static bool is_fixed(const struct reader *r, size_t len, int lo, int hi)
 {
 	return r->next.kind == T_NUMBER && r->next.len == len &&

@@ -45,7 +45,7 @@ struct plan {
 	const struct grove__json_change *changes;
 	struct step *steps;
 	size_t nr;
-	unsigned depth; /* names of the paths that are behind us */
+	unsigned depth; /* how many names of the paths led here */
 	struct grove_buf splices; /* struct splice */
 };
 

@@ -198,7 +198,7 @@ static int skip_line(struct grove__json_lenient *l, struct grove__json_lost *los
 	}
 }
 
-/* Read one value at l->at. *end is behind it, or where the input ended. */
+/* Reads one value at l->at. *end is after it, or where the input ended. */
 static int read_value(struct grove__json_lenient *l, struct place *end)
 {
 	int state = JSON_STREAM_MORE;
@@ -223,7 +223,7 @@ static int read_value(struct grove__json_lenient *l, struct place *end)
 	return state;
 }
 
-/* The last value's line is behind us for good. */
+/* The line of the last value is done: we never go back to it. */
 static int tell_rest(struct grove__json_lenient *l)
 {
 	bool have = l->have_rest;

@@ -54,7 +54,7 @@ static inline const char *skip_string(const char *p, const char *end)
 	return skip_text(p + 1, end);
 }
 
-/* From `p`, where `depth` brackets are open, behind the one that closes the first of them. */
+/* From `p`, where `depth` brackets are open, to after the one that closes the first of them. */
 static const char *skip_brackets(const char *p, const char *end, size_t depth)
 {
 	while (p < end) {
@@ -93,7 +93,7 @@ WIDE static inline uint64_t bytes_equal(const __m256i v[2], char with, char c)
 	return low | high << 32;
 }
 
-/* Where the depth becomes 0, if it does in a block with these brackets: behind that; else NULL. */
+/* After the bracket at which the depth becomes 0, if the block has it; else NULL. */
 static const char *find_close(const char *p, uint64_t opens, uint64_t closes, size_t depth)
 {
 	for (size_t nr = 1; closes; closes &= closes - 1, nr++) {

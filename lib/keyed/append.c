@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define TRIES 400
-#define HURRY 8              /* so many tries without a pause */
+#define HURRY 8              /* tries without a pause */
 
 /* One append, through all its tries. */
 struct adding {

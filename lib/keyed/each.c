@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Names, collected first: whoever is told of them may change the store. */
+/* Names, collected first: the callback may change the store. */
 struct names {
 	const char *session;             /* only logs of that one; NULL: all */
 	struct grove_key *list;

@@ -157,7 +157,7 @@ int grove__keyed_name_of(const struct grove_key *key, struct grove__keyed_name *
 	int rc = 0;
 
 	if (!key || !key->session)
-		return grove__fail(d, GROVE_EINVAL, NULL, "a key needs a session");
+		return grove__fail(d, GROVE_EINVAL, NULL, "a key must name a session");
 	if (key->project)
 		rc = name_part(&out->project, key->project, &out->cut);
 	if (!rc)

@@ -46,7 +46,7 @@ int grove__keyed_lock(struct grove_log *l, int64_t ms, struct grove_detail *d)
 	int rc;
 
 	if (!(l->flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE)) || ms <= 0)
-		return grove__fail(d, GROVE_EINVAL, NULL, "a lock needs a handle that may write, and some time");
+		return grove__fail(d, GROVE_EINVAL, NULL, "a lock needs a handle that may write, and a positive duration");
 	while ((rc = take(l, ms, d)) == GROVE_ECONFLICT && grove__sys_ticks_ns() < end)
 		grove__sys_wait_fd(-1, PAUSE_MS);
 	return rc;

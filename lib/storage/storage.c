@@ -398,7 +398,7 @@ int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
 	if (!rc)
 		rc = grove__storage_check(st, &c, &d);
 	if (!rc) {
-		/* whoever is told of an error may free the writer */
+		/* the callback that is told of an error may free the writer */
 		if (needs[c.op] & NEEDS_WRITER) {
 			w = c.writer;
 			grove__writer_ref(w);

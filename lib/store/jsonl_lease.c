@@ -263,7 +263,7 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 		err = read_lease(log->lease_path, &held);
 	if (err && err != -ENOENT)
 		return grove__fail_sys(d, err, log->lease_path ? log->lease_path : log->path,
-				       "cannot see who may write");
+				       "cannot determine who holds the lease");
 	log->leased = !err;
 	log->lease_looked_ns = now;
 	if (log->lease.number ? !has(log, &held) : is_taken(&held))
@@ -289,7 +289,7 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 	bool mine = has(log, held);
 
 	if (err && !none)
-		return grove__fail_sys(d, err, log->lease_path, "cannot see who may write");
+		return grove__fail_sys(d, err, log->lease_path, "cannot determine who holds the lease");
 	if (!ms && !mine) {
 		log->lease.number = 0;
 		return STEP_DONE;
@@ -331,7 +331,7 @@ int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
 	if (!err)
 		err = read_lease(log->lease_path, out);
 	pthread_mutex_unlock(&log->lock);
-	return err && err != -ENOENT ? grove__fail_sys(d, err, log->path, "cannot see who may write")
+	return err && err != -ENOENT ? grove__fail_sys(d, err, log->path, "cannot determine who holds the lease")
 				     : 0;
 }
 

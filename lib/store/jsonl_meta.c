@@ -121,7 +121,7 @@ static int end_line(struct jsonl_log *log, bool open, struct grove_detail *d)
 
 	if (!rc)
 		rc = grove__jsonl_may_write(log, d);
-	/* whoever sets this wants the file to stay, even if it is empty */
+	/* a caller that sets this wants the file to stay, even if it is empty */
 	if (!rc)
 		log->created = false;
 	if (!rc && st.size)

@@ -371,7 +371,7 @@ struct sql_driver {
 		    struct grove_detail *d);
 	/* True if that statement just failed because a key already exists. */
 	bool (*duplicate)(struct sql_conn *c, unsigned what);
-	/* Returns GROVE_ETOOBIG unless a statement with so many bytes can be sent. Optional. */
+	/* Returns GROVE_ETOOBIG unless a statement of this many bytes can be sent. Optional. */
 	int (*fits)(struct sql_conn *c, size_t len, struct grove_detail *d);
 
 	/* Reads lines into r->buf, from r->run->next on; r->end is where the log ends. */

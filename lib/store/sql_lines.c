@@ -33,7 +33,7 @@ int grove__sql_missing_line(const struct sql_conn *c, uint64_t seq, struct grove
 
 int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_EDAMAGED, c->where, "a line that does not have as many bytes as it is said to");
+	return grove__fail(d, GROVE_EDAMAGED, c->where, "a line does not have the length that was recorded for it");
 }
 
 int grove__sql_read_only(struct grove_detail *d)

@@ -51,7 +51,7 @@ struct sqlite_store {
 	bool stretched;        /* the write-ahead log has its final length */
 	unsigned writers;      /* how many there were */
 	int wal_pages;         /* in the write-ahead log after the last commit; atomic */
-	int moved_pages;       /* of these, how many are in the file already; for whoever moves them */
+	int moved_pages;       /* of these, how many are in the file already; used by the thread that moves them */
 	bool moving;           /* somebody does; atomic */
 	/*
 	 * The state of the file after our last commit. The writer's epoch is its state

@@ -635,7 +635,7 @@ static int end_write(struct sqlite_store *s, struct sqlite_conn *c, int rc, stru
 /*
  * Moves pages from the write-ahead log to the file, when there are many. Without the
  * lock, so that only this call waits for the disk, and others go on writing. If it
- * fails, the pages are still in the log, and whoever commits next tries again.
+ * fails, the pages are still in the log, and the next commit tries again.
  */
 static void move_pages(struct sqlite_store *s)
 {
@@ -817,7 +817,7 @@ static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 
 /*
  * Has the system begin to write. That may take a while if the disk is busy, so nobody
- * waits for it: whoever comes meanwhile leaves it to the one who is at it.
+ * waits for it: threads that come meanwhile leave it to the one that does it.
  */
 static void flush_all(struct sqlite_store *s)
 {

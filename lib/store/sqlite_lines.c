@@ -12,7 +12,7 @@
  */
 #include "store/sqlite.h"
 
-#define BESIDE_FROM 32   /* from so many lines on, check for adjacent rows */
+#define BESIDE_FROM 32   /* from this many lines on, check for adjacent rows */
 
 /* Reads a part of a long line from SQLite's pages directly into the buffer. */
 static int read_long(struct sqlite_conn *c, int64_t rowid, uint64_t off, char *buf, size_t len,

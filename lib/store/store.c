@@ -68,7 +68,7 @@ static int take_type(struct grove_store_type *out, const void *given, size_t siz
 	if (!out->scheme || !scheme_ok(out->scheme))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not a scheme for a store: %.60s",
 				   out->scheme ? out->scheme : "(none)");
-	return out->open ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "a type of store that cannot be opened");
+	return out->open ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "a type of store needs a function that opens it");
 }
 
 int grove__store_types_take(struct grove__store_types *t, const struct grove_store_type *list,
@@ -82,7 +82,7 @@ int grove__store_types_take(struct grove__store_types *t, const struct grove_sto
 	if (!nr)
 		return 0;
 	if (size < offsetof(struct grove_store_type, payload) + sizeof(list->payload))
-		return grove__fail(d, GROVE_EINVAL, NULL, "a type of store without its size");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the size of a type of store is not set");
 	t->list = calloc(nr, sizeof(*t->list));
 	if (!t->list)
 		return grove__fail_nomem(d);

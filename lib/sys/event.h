@@ -22,7 +22,7 @@ void grove__sys_alarm_set(int fd, int64_t moment_ns);
 /* A descriptor that can be read from while one of those added to it can. */
 int grove__sys_many_open(int *fd);
 int grove__sys_many_add(int fd, int which);
-/* Until one of them can be read from (true), or for so many ms; negative: for ever. */
+/* Waits until one of them is readable (true), or for `ms` ms; negative: forever. */
 bool grove__sys_many_wait(int fd, int64_t ms);
 
 #endif

@@ -42,7 +42,7 @@ static int take_new(struct grove_carry *c, const struct grove_carry_options *opt
 	if (opt->dialect && !dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s", opt->dialect);
 	if (opt->cwd && *opt->cwd != '/')
-		return grove__fail(d, GROVE_EINVAL, NULL, "the directory of a session is an absolute path");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the directory of a session must be an absolute path");
 	c->id = strdup(opt->id ? opt->id : "");
 	c->cwd = opt->cwd ? strdup(opt->cwd) : NULL;
 	c->file = opt->file ? strdup(opt->file) : NULL;
@@ -170,7 +170,7 @@ static int is_empty(const struct grove__where *at, struct grove_detail *d)
 		return rc;
 	rc = grove__log_stat(log, &st, d);
 	grove__log_close(log);
-	return rc ? rc : st.tail ? 0 : grove__fail(d, GROVE_ENOTFOUND, at->path, "there is nothing in it yet");
+	return rc ? rc : st.tail ? 0 : grove__fail(d, GROVE_ENOTFOUND, at->path, "the log is empty");
 }
 
 static int open_reader(struct grove_carry *c, const char *sub, struct grove_session **out,

@@ -138,6 +138,6 @@ int grove__carry_file_put(struct grove_carry *c, const char *name, struct grove_
 	if (hash && c->blobs)
 		return blob_put(c, hash, bytes, d);
 	if (!c->there)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "an attachment needs a session that is there");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "an attachment needs a session that exists");
 	return grove__store_attach_put(c->at.store, &key, name, bytes, d);
 }

@@ -66,7 +66,7 @@ int grove__restore(struct grove *g, const char *what, const char *dir, struct gr
 	int rc = grove__locate(g, what, &at, d);
 
 	if (!rc && !archive_with(g, at.store))
-		rc = grove__fail(d, GROVE_EEXIST, at.path, "is here, not only in the archive");
+		rc = grove__fail(d, GROVE_EEXIST, at.path, "is not only in the archive: it is still here");
 	if (!rc)
 		rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc)

@@ -12,7 +12,7 @@
 #define COUNT_MAX 9007199254740991.0
 
 /*
- * Hashes are stored, so they are the same in every run, and whoever writes a file can
+ * Hashes are stored, so they are the same in every run, and somebody who writes a file can
  * compute them; but to have two replies taken for one it is enough to give them the
  * same ids. What must not be predictable is their slot in the table: otherwise all
  * could be put into one place.

@@ -25,7 +25,7 @@ struct writer {
 	size_t nr;
 	uint64_t tail, done, total;
 	struct grove__records records;   /* for stores with columns */
-	uint8_t random[4096];            /* of which so many ids are left */
+	uint8_t random[4096];            /* from which new ids are made; see random_left */
 	size_t random_left;
 	struct grove_detail *d;
 };
@@ -658,10 +658,46 @@ static int copy_attachments(struct grove_session *s, struct grove_session *out, 
 				       out->held ? out->held : out->at.store, out->held ? &held : &to, d);
 }
 
+/*
+ * Writes the lines of the copy. With a header, the source's entries follow it as they are;
+ * records without one name their session themselves, so the dialect changes each of them.
+ */
+static int write_copy(struct grove_session *s, const struct grove_fork_options *opt, uint32_t leaf,
+		      const struct grove__header_in *h, struct grove_session *out, struct grove_detail *d)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return grove__fail_nomem(d);
+	w->s = s;
+	w->log = out->log;
+	w->d = d;
+	w->total = s->image->spine->nr;
+	grove__records_init(&w->records, s->at.dialect);
+	if (s->at.dialect->copy) {
+		rc = opt->flags & GROVE_FORK_SAME_IDS ? adopt_chain(w, leaf, h->id)
+						      : copy_records(w, leaf, h, opt->cwd ? h->cwd : NULL);
+	} else {
+		rc = put_header(w, h);
+		if (!rc)
+			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
+	}
+	if (!rc)
+		rc = flush(w);
+	if (!rc && !out->held)
+		grove__peek_mark_dialect(out->log, s->at.dialect);
+	if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
+		rc = grove__log_sync(out->log, d);
+	grove__buf_release(&w->bytes);
+	grove__records_release(&w->records);
+	free(w);
+	return rc;
+}
+
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 			struct grove_session *out, struct grove_detail *d)
 {
-	struct writer *w = NULL;
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
 	uint32_t leaf = GROVE_NO_ENTRY;
@@ -704,38 +740,13 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
 		rc = open_copy(out, defer, d);
-	if (!rc) {
-		w = calloc(1, sizeof(*w));
-		rc = w ? 0 : grove__fail_nomem(d);
-	}
-	if (!rc) {
-		w->s = s;
-		w->log = out->log;
-		w->d = d;
-		w->total = s->image->spine->nr;
-		grove__records_init(&w->records, s->at.dialect);
-		if (s->at.dialect->copy)
-			rc = opt->flags & GROVE_FORK_SAME_IDS
-				     ? adopt_chain(w, leaf, h.id)
-				     : copy_records(w, leaf, &h, opt->cwd ? h.cwd : NULL);
-		else
-			rc = put_header(w, &h);
-		if (!rc && !s->at.dialect->copy)
-			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
-		if (!rc)
-			rc = flush(w);
-		if (!rc && !out->held)
-			grove__peek_mark_dialect(out->log, s->at.dialect);
-		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
-			rc = grove__log_sync(out->log, d);
-		grove__buf_release(&w->bytes);
-		grove__records_release(&w->records);
-	}
+	if (!rc)
+		rc = write_copy(s, opt, leaf, &h, out, d);
 	if (!rc)
 		rc = grove__kept_copy(s->log, out->log, d);
 	if (!rc)
 		rc = copy_attachments(s, out, d);
-	free(w);
+	/* a fork is complete or does not exist */
 	if (rc)
 		drop_copy(out);
 	if (!rc) {

@@ -131,6 +131,10 @@ void grove__session_unref(struct grove_session *s)
 	free(s);
 }
 
+/*
+ * Puts an image, and with it perhaps a log, aside until the session is freed: views may
+ * still use them, and ids that callers hold are bytes in the image.
+ */
 static int retire(struct grove_session *s, struct grove__retired what)
 {
 	struct grove__retired *p = realloc(s->retired, (s->nr_retired + 1) * sizeof(*p));
@@ -336,8 +340,10 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 		rc = grove__kept_leaf(s, d);
 		return rc ? rc : old->lines != lines;
 	}
+	/* a failure that left the image whole: it can be tried again */
 	if (rc != GROVE_ESTALE && !grove__image_spoilt(old))
 		return rc;
+	/* the log did more than grow, which the image cannot express, or growing it failed half way */
 	if (grove__session_retire(s))
 		return grove__fail_nomem(d);
 	if (rc == GROVE_ESTALE) {
@@ -375,6 +381,7 @@ bool grove__session_own_file(const struct grove_session *s)
 	return s->at.dialect->paths.own_file && s->at.dialect->paths.own_file(grove__where_name(&s->at));
 }
 
+/* A leaf that was moved in this handle comes first, then the rules, then the last line. */
 uint32_t grove__session_leaf_row(struct grove_session *s)
 {
 	if (s->moved)

@@ -86,6 +86,7 @@ static void drop(struct memory_shelf *s)
 	free(s);
 }
 
+/* Where the log is linked, or where it would be: at the end of the list. */
 static struct memory_shelf **place(struct memory_store *m, const struct grove_key *k)
 {
 	struct memory_shelf **p;
@@ -195,6 +196,7 @@ static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *o
 	out->mtime_ms = s->changed;
 	out->mtime_ns = s->changed * 1000000;
 	out->tail = s->nr;
+	/* each line was counted with an LF, which an unfinished last one does not have */
 	out->bytes = s->bytes - s->unfinished;
 	out->generation = s->generation;
 	out->base = s->base;
@@ -311,6 +313,7 @@ static int memory_append_on(struct grove_store_log *l, const struct grove_store_
 		return grove__memory_unlock(m, grove__log_base_moved(NULL, d));
 	before = s->nr;
 	bytes = s->bytes;
+	/* all or none: a batch that runs out of memory takes its first lines back */
 	for (size_t i = 0; i < nr; i++) {
 		if (push(&s->lines, &s->nr, &s->cap, &rec[i])) {
 			while (s->nr > before)
@@ -321,6 +324,7 @@ static int memory_append_on(struct grove_store_log *l, const struct grove_store_
 		s->bytes += rec[i].line.len + 1;
 	}
 	s->changed = nr ? grove__sys_now_ms() : s->changed;
+	/* the first new line ends a last line that had no LF */
 	out->pad = nr && s->unfinished;
 	s->unfinished = s->unfinished && !nr;
 	out->pos = before;

@@ -88,6 +88,10 @@ static int create(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 
 	if (!rc || !c->driver->duplicate(c, SQL_CREATE))
 		return rc;
+	/*
+	 * The name is taken. If the connection broke during an earlier try, that try may
+	 * have been the one that took it: then the row has our id.
+	 */
 	rc = find(c, o->key, there, d);
 	if (rc < 0)
 		return rc;
@@ -359,6 +363,7 @@ static int remove_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 	struct copied subs;
 	int rc = find(c, n->from, n->id, d);
 
+	/* an earlier try found it, and its end is unknown: it did remove it */
 	if (rc == GROVE__SQL_NONE && w->unknown && n->tried)
 		return 0;
 	if (rc)
@@ -369,6 +374,7 @@ static int remove_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 		rc = drop(c, n->id, d);
 	for (size_t i = 0; i < subs.nr && !rc; i++) {
 		rc = drop(c, ((struct sub *)subs.list)[i].id, d);
+		/* somebody removed it since we listed it */
 		if (rc == GROVE__SQL_NONE)
 			rc = 0;
 	}

@@ -1,4 +1,22 @@
-/* tree/spine.c: the index of a log. */
+/*
+ * tree/spine.c: the index of a log.
+ *
+ * One writer adds rows in the order of the log, while readers use the rows that were
+ * there when they took their count. No lock protects a row, so these rules do:
+ *
+ *     blocks    never move: each is one allocation, twice as large as the one before,
+ *               so the highest bit of a row's number tells its block
+ *     a row     is complete before `nr` counts it. After that only its flags and its
+ *               links to children change, and these are stored atomically
+ *     links     are made by grove__tree_link(), for rows from `linked` on. A reader that
+ *               follows one to a row beyond its count stops there: children are only
+ *               added at the end, so all further ones are beyond it, too
+ *     the map   from ids to rows grows by moving, so it has a lock, once there are readers
+ *
+ * If memory runs out half way, traces of the row remain (an id in the map, a parent to
+ * look for), though `nr` does not count it. The image is then spoilt, and nothing is
+ * added to it any more.
+ */
 #include "tree/spine.h"
 
 #include "base/array.h"
@@ -33,6 +51,7 @@ void grove__spine_free(struct grove__spine *s)
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++) {
 		char *mem = (char *)s->block[i].pos; /* the block's one allocation */
 
+		/* the first blocks may be in a cache file that is mapped, which is not ours to free */
 		if (!s->ice || mem < s->ice || mem >= s->ice + s->ice_len)
 			free(mem);
 	}
@@ -168,7 +187,12 @@ static int add_id(struct grove__spine *s, struct grove__block *b, uint32_t at, u
 	if (s->shared)
 		pthread_rwlock_wrlock(&s->ids_lock);
 	rc = grove__idmap_put(&s->ids, id, row, &old);
-	/* readers may know the old row: this spine keeps it, the next one settles it */
+	/*
+	 * The last line with an id counts. But if readers already know the row of an
+	 * earlier one, its id must not lead elsewhere under their feet: the map keeps that
+	 * row, grove__tree_link() returns GROVE_ESTALE because of `duplicates`, and the
+	 * session loads a new spine, in which the later row wins.
+	 */
 	if (!rc && old < s->linked)
 		rc = grove__idmap_put(&s->ids, id, old, &mine);
 	if (s->shared)
@@ -265,6 +289,10 @@ static void set(uint32_t *field, uint32_t value)
 	__atomic_store_n(field, value, __ATOMIC_RELAXED);
 }
 
+/*
+ * Readers walk from the first child along the siblings, so the last child must lead to
+ * the new one before it stops being the last. `last` is only the writer's.
+ */
 void grove__spine_link_child(struct grove__spine *s, uint32_t row)
 {
 	uint32_t parent = grove__spine_parent(s, row), at, prev;

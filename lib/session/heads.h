@@ -26,7 +26,7 @@ int grove__preview_line(struct grove_view *v, uint32_t row, struct grove_slice l
 int grove__message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,
 			   struct grove_preview *p);
 
-/* entries.c: as the calls of view.h; options are not NULL. */
+/* view_entries.c: as the calls of view.h; options are not NULL. */
 int grove__view_entries(struct grove_view *v, const struct grove_entries_options *opt,
 			struct grove_sink sink, uint64_t *next, struct grove_detail *d);
 int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, struct grove_range bytes,
@@ -36,8 +36,13 @@ int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct g
 /* The first row at this seq or after it; all of them: that many. */
 uint32_t grove__view_row_at(const struct grove_view *v, uint64_t seq);
 
-/* brief.c: what bytes are, by how they begin; application/octet-stream if that is unknown. */
+/* Deeper values are left as they are; agents do not nest so deep. */
+#define GROVE__BRIEF_DEPTH 32
+
+/* media.c: what bytes are, by how they begin; application/octet-stream if that is unknown. */
 const char *grove__media_type(struct grove_slice bytes);
+/* Gets the size of an image of this type from its first bytes. Returns false if they do not have it. */
+bool grove__media_size(const char *type, struct grove_slice bytes, unsigned *width, unsigned *height);
 /*
  * The data of the nth image in a value: objects are looked at in the order in which
  * they are written. ptr NULL: there is none, and *nth is what is left to count.
@@ -45,7 +50,7 @@ const char *grove__media_type(struct grove_slice bytes);
 struct grove_slice grove__media_find(const struct grove__dialect_heads *names, struct grove_slice value,
 				     unsigned depth, unsigned *nth);
 /*
- * Appends an entry whose texts of more than `max_text` bytes (0: none) and, unless
+ * brief.c: appends an entry whose texts of more than `max_text` bytes (0: none) and, unless
  * `media` is NULL, images are references. GROVE_ENOMEM.
  */
 int grove__brief_entry(struct grove_buf *out, struct grove_slice value, struct grove_slice id,

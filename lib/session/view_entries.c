@@ -1,5 +1,5 @@
 /*
- * session/entries.c: entries by their place in the log, and parts of one entry.
+ * session/view_entries.c: entries by their place in the log, and parts of one entry.
  */
 #include "session/heads.h"
 

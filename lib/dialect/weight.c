@@ -1,5 +1,5 @@
-/* dialect/weigh.c: how much of a context each kind of text takes. */
-#include "dialect/weigh.h"
+/* dialect/weight.c: how much of a context each kind of text takes. */
+#include "dialect/weight.h"
 
 #include "json/value.h"
 

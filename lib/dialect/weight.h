@@ -1,12 +1,12 @@
 /*
- * dialect/weigh.h: how much of a context each kind of text takes.
+ * dialect/weight.h: how much of a context each kind of text takes.
  *
  * Nobody but the model's own tokenizer knows the tokens of a text; four bytes each
  * is what agents assume as well. A reply that was billed says what had been sent
  * until then, so only what follows it is estimated.
  */
-#ifndef GROVE_DIALECT_WEIGH_H
-#define GROVE_DIALECT_WEIGH_H
+#ifndef GROVE_DIALECT_WEIGHT_H
+#define GROVE_DIALECT_WEIGHT_H
 
 #include "dialect/message.h"
 #include "entry/entry.h"

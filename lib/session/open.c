@@ -614,22 +614,17 @@ static bool is_there(const struct grove_session *s)
 	return rc != GROVE_ENOTFOUND;
 }
 
-int grove__session_new(struct grove *g, const struct grove_create_options *opt,
-		       struct grove_session *s, struct grove_detail *d)
+/* The dialect that the caller names; else the one of the place; else the default. */
+static int dialect_of_new(struct grove *g, const struct grove_create_options *opt,
+			  const struct grove__dialect **out, struct grove_detail *d)
 {
 	const struct grove__dialect *dialect = g->forced;
-	struct grove__header_in h = { .parent = opt->parent_session, .time = grove__sys_now_ms() };
-	struct grove_buf cwd = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
-	struct grove_slice named = { NULL, 0 };
-	char id[40], *from_name = NULL;
-	int rc = 0;
+	struct grove__where at;
+	int rc;
 
 	if (opt->dialect) {
 		dialect = grove__dialect_find(opt->dialect);
 	} else if (!dialect && opt->path && !(opt->flags & GROVE_CREATE_MEMORY)) {
-		/* the place tells */
-		struct grove__where at;
-
 		rc = grove__locate_path(g, opt->path, &at, d);
 		if (rc)
 			return rc;
@@ -641,52 +636,94 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 	}
 	if (!opt->dialect && !dialect)
 		dialect = grove__dialect_defaults.session;
-	if (!dialect)
-		return grove__fail(d, GROVE_EINVAL, NULL, "this build of grove has no dialect named %.100s",
-				   opt->dialect);
-	if (opt->lines.len && !(opt->flags & GROVE_CREATE_MEMORY))
-		return grove__fail(d, GROVE_EINVAL, NULL, "a session made of given lines can only be in memory");
-	if (opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
-		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
-	if (opt->name) {
-		rc = grove__session_clean_name(dialect, opt->name, &name, d);
-		if (rc)
-			return rc;
+	*out = dialect;
+	return dialect ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "this build of grove has no dialect named %.100s",
+					 opt->dialect);
+}
+
+/*
+ * Decides where the session goes. The name of a file that was given may hold the id and
+ * the time: *from_name is then the id, to be freed after `h`.
+ */
+static int place_new(struct grove *g, const struct grove_create_options *opt, struct grove_session *s,
+		     const struct grove__dialect *dialect, struct grove__header_in *h, char **from_name,
+		     struct grove_detail *d)
+{
+	struct grove_slice named = { NULL, 0 };
+	int rc;
+
+	if (s->in_memory) {
+		s->at.agent = dialect->name;
+		return 0;
 	}
+	if (!opt->path)
+		return grove__session_place(g, dialect, h->cwd, opt->dir, h->time, h->id, &s->at, d);
+	rc = grove__locate_path(g, opt->path, &s->at, d);
+	if (rc)
+		return rc;
+	if (!opt->id && dialect->paths.parse_file_name(grove__slice_str(s->at.session), &h->time, &named)) {
+		*from_name = strndup(named.ptr, named.len);
+		h->id = *from_name ? *from_name : h->id;
+	} else {
+		h->time = grove__sys_now_ms();
+	}
+	return 0;
+}
+
+/* Opens the log: the store's own if the file is wanted at once, else one in memory until it is worth a file. */
+static int open_new(struct grove_session *s, unsigned flags, struct grove_detail *d)
+{
+	struct grove_key key = { s->at.project, s->at.session, "" };
+
+	if (flags & GROVE_CREATE_NOW && !s->in_memory && grove__dialect_has_header(s->at.dialect))
+		return grove__log_open(&s->log, s->at.store, &key, GROVE_STORE_CREATE, d);
+	s->joins = !s->in_memory && !is_there(s);
+	return grove__session_hold(s, d);
+}
+
+/* If the header has the name, an entry is written only if the dialect has one for it, too. */
+static int name_new(struct grove_session *s, const char *name, struct grove_detail *d)
+{
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME, .name = { name, "user", NULL } };
+	struct grove_buf entry = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (!grove__dialect_has_title(s->at.dialect) || !grove__dialect_spell(s->at.dialect, &spec, &entry, NULL))
+		rc = grove__append_spec(s, &spec, NULL, NULL, d);
+	grove__buf_release(&entry);
+	return rc;
+}
+
+int grove__session_new(struct grove *g, const struct grove_create_options *opt,
+		       struct grove_session *s, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect;
+	struct grove__header_in h = { .parent = opt->parent_session, .time = grove__sys_now_ms() };
+	struct grove_buf cwd = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
+	char id[40], *from_name = NULL;
+	int rc = dialect_of_new(g, opt, &dialect, d);
+
+	if (!rc && opt->lines.len && !(opt->flags & GROVE_CREATE_MEMORY))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "a session made of given lines can only be in memory");
+	if (!rc && opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
+	if (!rc && opt->name)
+		rc = grove__session_clean_name(dialect, opt->name, &name, d);
+	if (rc)
+		goto out;
 	s->flags = GROVE_OPEN_WRITE;
 	s->version = dialect->version;
 	s->in_memory = opt->flags & GROVE_CREATE_MEMORY;
 	grove__world_session_id(g, dialect, id);
 	h.id = opt->id ? opt->id : id;
-	rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
-	if (rc) {
-		grove__buf_release(&name);
-		return grove__fail_nomem(d);
-	}
+	rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd) ? grove__fail_nomem(d) : 0;
+	if (rc)
+		goto out;
 	h.cwd = cwd.ptr;
-	if (s->in_memory) {
-		s->at.agent = dialect->name;
-	} else if (opt->path) {
-		rc = grove__locate_path(g, opt->path, &s->at, d);
-		if (!rc && !opt->id &&
-		    dialect->paths.parse_file_name(grove__slice_str(s->at.session), &h.time, &named)) {
-			from_name = strndup(named.ptr, named.len);
-			h.id = from_name ? from_name : h.id;
-		} else if (!rc) {
-			h.time = grove__sys_now_ms();
-		}
-	} else {
-		rc = grove__session_place(g, dialect, cwd.ptr, opt->dir, h.time, h.id, &s->at, d);
-	}
+	rc = place_new(g, opt, s, dialect, &h, &from_name, d);
 	s->at.dialect = dialect;
-	if (!rc && opt->flags & GROVE_CREATE_NOW && !s->in_memory && grove__dialect_has_header(dialect)) {
-		struct grove_key key = { s->at.project, s->at.session, "" };
-
-		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_STORE_CREATE, d);
-	} else if (!rc) {
-		s->joins = !s->in_memory && !is_there(s);
-		rc = grove__session_hold(s, d);
-	}
+	if (!rc)
+		rc = open_new(s, opt->flags, d);
 	if (opt->name && grove__dialect_has_title(dialect)) {
 		h.title = name.ptr;
 		h.title_source = "user";
@@ -701,22 +738,15 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		s->version = s->image->header.version;
 		rc = grove__image_old(s->image) ? grove__session_migrate(s, d) : 0;
 	}
-	free(from_name);
-	grove__buf_release(&cwd);
-	if (!rc && opt->name) {
-		struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME,
-						  .name = { name.ptr, "user", NULL } };
-		struct grove_buf entry = GROVE_BUF_INIT;
-
-		/* if the header has the name, an entry is written only if the dialect has one */
-		if (!grove__dialect_has_title(dialect) || !grove__dialect_spell(dialect, &spec, &entry, NULL))
-			rc = grove__append_spec(s, &spec, NULL, NULL, d);
-		grove__buf_release(&entry);
-	}
+	if (!rc && opt->name)
+		rc = name_new(s, name.ptr, d);
 	if (!rc && opt->flags & GROVE_CREATE_NOTE_LAST) {
 		s->flags |= GROVE_OPEN_NOTE_LAST;
 		grove__session_note_last(s);
 	}
+out:
+	free(from_name);
+	grove__buf_release(&cwd);
 	grove__buf_release(&name);
 	return rc;
 }

@@ -5,9 +5,9 @@
  * position is a line's index. One lock guards everything, and a drawer that is
  * removed can be read by the handles that still have it open, but not written to.
  *
- * What it leaves out: update, changes and ancestors, for which grove falls back
- * to rewriting and reading the log; and wait, for which it polls. What it must
- * get right: compare-and-swap at the tail, all or nothing, and leases.
+ * What it leaves out: update, changes, ancestors and survey, for which grove falls
+ * back to rewriting, reading and asking each log. What it must get right:
+ * compare-and-swap at the tail, all or nothing, and leases.
  *
  * tests/conformance runs the suite that every store has to pass over this one.
  */
@@ -150,7 +150,7 @@ static int belongs(const struct drawer *x, const struct grove_key *key)
 	return !*key->subpath && *x->subpath && is_under(x, key);
 }
 
-/* Where the drawer hangs, or would be added. */
+/* Where the drawer is linked, or would be added. */
 static struct drawer **find(struct cabinet *c, const struct grove_key *key)
 {
 	struct drawer **at = &c->drawers;
@@ -333,7 +333,7 @@ static int push(struct line **lines, size_t *nr, size_t *cap, struct grove_slice
 	return 0;
 }
 
-/* Every line from `pos` on goes. */
+/* Removes every line from `pos` on. */
 static void shorten(struct drawer *x, uint64_t pos)
 {
 	while (x->nr > pos) {
@@ -454,7 +454,7 @@ static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void
 
 /* ------------------------------------------------------------------- leases */
 
-/* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
+/* Takes it (owner), extends it (NULL) or, if `ms` is 0, releases it. */
 static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms,
 		      struct grove_lease *out, struct grove_detail *d)
 {
@@ -596,7 +596,7 @@ static int drawer_attach_get(struct grove_store *st, const struct grove_key *key
 	return unlock(c, x ? get_named(x->files, name, out, d) : no_session(d, key));
 }
 
-/* `fn` may call the store again: it is told from a copy, without the lock. */
+/* `fn` may call the store again, so it gets a copy, and is called without the lock. */
 static int drawer_attach_list(struct grove_store *st, const struct grove_key *key,
 			      grove_name_fn *fn, void *payload, struct grove_detail *d)
 {

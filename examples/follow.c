@@ -3,7 +3,7 @@
  * ends.
  *
  *	follow SESSION…          prints a line for each event, and a cursor at the end
- *	GROVE_CURSOR=… follow    goes on where that cursor was
+ *	GROVE_CURSOR=… follow    continues where that cursor was
  */
 #include <grove.h>
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Everything that can be told now: 0, or an error. */
+/* Prints all events that there are now. Returns 0 or an error. */
 static int print_events(struct grove_watch *w)
 {
 	struct grove_event e = { .size = sizeof(e) };

@@ -4,9 +4,9 @@
  *	kv STORE PROJECT SESSION [LINE...]
  *
  * With lines, append them to the session; without, print what it has. A line with
- * a "uuid" that is there already is skipped, so a batch whose fate nobody knows can
- * be sent again. This is append() and load() of a store for an agent's SDK. Ends with
- * 3 if the session was never written.
+ * a "uuid" that is already stored is skipped, so a batch whose fate is unknown can be
+ * sent again. This is append() and load() of a store for an agent's SDK. The exit status
+ * is 3 if the session was never written.
  */
 #include <grove.h>
 

@@ -4,7 +4,7 @@
  * Opens the newest session of DIRECTORY, or starts one; appends a question and
  * an answer; goes back and asks again, which makes a branch; labels the branch
  * point; then prints the tree, what a model would be sent, and all sessions of
- * the directory. Run it twice: the second time it goes on where it ended.
+ * the directory. Run it twice: the second time it continues where it ended.
  */
 #include <grove.h>
 
@@ -24,7 +24,7 @@ static int failed(struct grove_session *s, const char *what, int code)
 
 /*
  * A message is the JSON that the agent itself would store. An answer names its
- * model: the context tells which one was used last.
+ * model: the context says which one was used last.
  */
 static int say(struct grove_session *s, const char *role, const char *text, const char **id)
 {
@@ -60,8 +60,8 @@ static int converse(struct grove_session *s)
 		return failed(s, "append", rc);
 
 	/*
-	 * To branch is to move the leaf: the next append becomes a second child
-	 * of the question. The first answer stays in the log. Ids are good as
+	 * To branch, move the leaf: the next append becomes a second child of
+	 * the question. The first answer stays in the log. Ids are valid as
 	 * long as the session is open.
 	 */
 	if ((rc = grove_session_set_leaf(s, question, NULL, NULL)) ||
@@ -69,8 +69,8 @@ static int converse(struct grove_session *s)
 		return failed(s, "branch", rc);
 
 	/*
-	 * A label is a line of the log like any other, and so the new leaf.
-	 * It stands on the entry it names, in every view from now on.
+	 * A label is a line of the log like any other, and so becomes the new
+	 * leaf. Every later view shows it on the entry that it names.
 	 */
 	rc = grove_session_append_label(s, question, "the question", NULL, NULL);
 	return rc ? failed(s, "label", rc) : 0;

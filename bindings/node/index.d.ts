@@ -2,13 +2,13 @@
 /**
  * Sessions of coding agents: open, branch, append, list and search them.
  *
- * What agents do all the time is synchronous: a session, its entries, an append. What takes long
- * (all sessions: list, search, usage) answers by a promise and works on another thread.
+ * Calls that agents make all the time are synchronous: a session, its entries, an append. Calls that
+ * take long (over all sessions: list, search, usage) return promises and work on another thread.
  */
 
 // ----------------------------------------------------------------------- entries
 
-/** Anything that JSON.stringify takes. */
+/** Anything that JSON.stringify accepts. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json | undefined };
 
 /** A message as its agent stores it: a role, and whatever belongs to it. */
@@ -19,7 +19,7 @@ export interface Message {
 
 /**
  * An entry as it is stored. It is an ordinary object; long values, such as the content of a message,
- * are read from the session when they are first looked at.
+ * are read from the session when they are first used.
  */
 export interface Entry {
   type: string;
@@ -81,19 +81,19 @@ export class GroveError extends Error {
 
 // ---------------------------------------------------------------------- sessions
 
-/** none: given to the system. flush: the disk has begun. always: on the disk. */
+/** none: passed to the system. flush: writing to disk has started. always: on disk. */
 export type Sync = "none" | "flush" | "always";
 
 export interface AppendOptions {
-  /** The id of the entry to go below; null: none. Default: the leaf. */
+  /** The id of the parent; null: none. Default: the leaf. */
   parent?: string | null;
-  /** Only if the log has so many lines, its header included; else CONFLICT. */
+  /** Append only if the log has this many lines, including its header; otherwise CONFLICT. */
   ifSeq?: number;
   sync?: Sync;
 }
 
 export interface LeafOptions {
-  /** Other readers land there, too. Default: the move lives in this handle until something is appended. */
+  /** Move it for other readers, too. Default: only in this handle, until something is appended. */
   persist?: boolean;
   /** A summary of the branch that is left, appended at the new place. */
   summary?: string;
@@ -107,9 +107,9 @@ export interface ContextOptions {
   leaf?: string | null;
   /** As plain messages for a model. */
   llm?: boolean;
-  /** With the reason why each entry is, or is not, part of it. */
+  /** With the reason why each entry is or is not part of it. */
   explain?: boolean;
-  /** Claude: go on above a compaction. */
+  /** Claude: continue above a compaction. */
   whole?: boolean;
   /** Claude: leave out what was snipped. */
   snips?: boolean;
@@ -125,14 +125,14 @@ export interface ForkOptions {
   id?: string;
   /** Never a file. */
   memory?: boolean;
-  /** Nothing is written while nobody has spoken in it. */
+  /** Write nothing before the first message. */
   defer?: boolean;
-  /** Claude: the conversation alone, its records with the ids they have. */
+  /** Claude: only the conversation, with the same record ids. */
   sameIds?: boolean;
   sync?: Sync;
 }
 
-/** One open session. Close it when you are done; what you forget is closed by the garbage collector. */
+/** One open session. Close it when you are done; the garbage collector closes those you forget. */
 export class Session implements Iterable<Entry> {
   private constructor();
 
@@ -145,72 +145,72 @@ export class Session implements Iterable<Entry> {
   readonly agent: string;
   readonly version: number;
   readonly name: string | null;
-  /** The entry that the next one goes below; null: none yet. */
+  /** The entry that the next append goes below; null: none yet. */
   readonly leaf: string | null;
-  /** How many entries there are. */
+  /** The number of entries. */
   readonly length: number;
-  /** Entries that this handle holds and no file does yet. */
+  /** The number of entries that are in this handle but not yet in the log. */
   readonly pending: number;
   readonly header: Entry | null;
 
   entry(id: string): Entry | undefined;
-  /** By position, as Array.prototype.at. */
+  /** By position, like Array.prototype.at. */
   at(index: number): Entry | undefined;
-  /** All of them, as they were appended. The array is yours; the entries are the same objects each time. */
+  /** All entries, in the order they were appended. The array is yours; the entries are the same objects each time. */
   entries(): Entry[];
   [Symbol.iterator](): Iterator<Entry>;
   /** The conversation that ends at an entry; default: at the leaf. */
   branch(id?: string | null): Entry[];
-  /** null: the roots. */
+  /** The children of an entry; null: the roots. */
   children(id: string | null): Entry[];
   tree(): TreeNode[];
   context(options?: ContextOptions): Context;
-  /** All that a user interface loads at once. */
+  /** Everything a user interface loads at once. */
   snapshot(options?: SnapshotOptions): Snapshot;
 
-  /** A message {role, …} or an entry {type, …}; the answer is the entry as it was stored. */
+  /** Appends a message {role, …} or an entry {type, …}, and returns the entry as it was stored. */
   append(entry: object, options?: AppendOptions): Entry;
-  /** Each below the one before it; all of them or none. */
+  /** Appends several entries, each below the one before it: all of them or none. */
   appendMany(entries: Iterable<object>, options?: AppendOptions): Entry[];
   /**
-   * An append that does not wait for the store: the entry has its id and its parent at once, and is written
-   * by a thread, in order. The first failure stays: every later call throws it, and so does flush().
+   * An append that does not wait for the store: the entry gets its id and its parent at once, and is written
+   * by a thread, in order. The first failure is sticky: every later call throws it, including flush().
    */
   submit(entry: object, options?: Omit<AppendOptions, "ifSeq">): Entry;
-  /** Waits until all that was submitted is written, with `sync: "always"` until it is on the disk. */
+  /** Waits until all submitted entries are written; with `sync: "always"`, until they are on disk. */
   flush(options?: { sync?: "none" | "flush" | "always" }): void;
 
-  /** Continue from another entry; null: before the first. What is appended next makes a branch. */
+  /** Continues from another entry; null: before the first. The next append starts a branch. */
   setLeaf(id: string | null, options?: LeafOptions): { leaf: string | null; summaryId?: string };
-  /** As agents do it: from a prompt, its text comes back to be edited, and the leaf is what it answered. */
+  /** As agents do it: for a prompt, its text is returned to be edited, and the leaf is its parent. */
   continueFrom(id: string, options?: { persist?: boolean; inConversation?: boolean }): {
     outcome: "append" | "switch" | "replay";
     leaf: string | null;
     content?: any;
   };
 
-  /** null clears it. */
+  /** Sets the label of an entry; null clears it. */
   label(id: string, label: string | null): Entry;
   labelOf(id: string): string | undefined;
-  /** false: the user chose another name, which stays. */
+  /** Returns false if the user chose another name, which stays. */
   rename(name: string, options?: { by?: "user" | "agent" }): boolean;
   fork(options?: ForkOptions): Session;
-  /** To the place of another working directory. */
+  /** Makes it a session of another working directory, and moves its file accordingly. */
   move(cwd: string): void;
 
-  /** Another value at a JSON pointer, "/message/content". The log is written anew. */
+  /** Replaces the value at a JSON pointer, such as "/message/content". The log is rewritten. */
   update(id: string, pointer: string, value: Json): void;
-  /** Takes an entry out; the answer is how many entries now hang below its parent. */
+  /** Removes an entry. Returns the number of its children, which are attached to its parent. */
   forget(id: string): number;
 
   getValue(name: string): string | null;
   setValue(name: string, text: string): void;
 
-  /** Takes in what others appended; true if there was something. */
+  /** Reads what others have appended. Returns true if there was something. */
   refresh(): boolean;
   /** Writes a session that was deferred. */
   ensure(): void;
-  /** Waits until everything is on the disk. */
+  /** Waits until everything is on disk. */
   sync(): void;
   close(): void;
   [Symbol.dispose](): void;
@@ -218,7 +218,7 @@ export class Session implements Iterable<Entry> {
 
 // ------------------------------------------------------------------------- where
 
-/** Which sessions there are. Default: what the process's environment says. */
+/** Where sessions are. Default: as the environment of the process says. */
 export interface GroveOptions {
   /** A URL (sqlite:…, mysql://…) or a directory, or several. */
   store?: string | string[];
@@ -226,7 +226,7 @@ export interface GroveOptions {
   env?: Record<string, string | undefined>;
   cwd?: string;
   dialect?: string;
-  /** A directory for what can be made again; false: none. */
+  /** The directory for caches; false: none. */
   cache?: string | false;
 }
 
@@ -235,13 +235,13 @@ type Where = Pick<GroveOptions, "store" | "home" | "env" | "cache">;
 export interface OpenOptions {
   /** Default: "write". */
   mode?: "read" | "write";
-  /** CONFLICT instead of going on below what another has written. */
+  /** Throw CONFLICT instead of appending below what another program has written. */
   strict?: boolean;
   /** Rewrite even while another program has the file open. */
   force?: boolean;
   /** An empty file becomes a session. */
   init?: boolean;
-  /** Read only: nothing is read before it is asked for. */
+  /** Read only, and read nothing before it is needed. */
   lazy?: boolean;
 }
 
@@ -258,7 +258,7 @@ export interface CreateOptions {
   now?: boolean;
   /** Never a file. */
   memory?: boolean;
-  /** A session in memory that begins with these, its header first or left out. */
+  /** A session in memory that begins with these entries, with or without a header in front. */
   entries?: object[];
 }
 
@@ -268,16 +268,16 @@ export interface JobOptions {
 }
 
 export interface ListOptions extends JobOptions {
-  /** Sessions of this directory. Default: of all. */
+  /** Only sessions of this directory. Default: all. */
   cwd?: string;
   /** Words, "phrases", or re:PATTERN. */
   query?: string;
   sort?: "modified" | "created" | "size" | "messages" | "name" | "relevance";
   limit?: number;
   named?: boolean;
-  /** Each after the one it came from. */
+  /** List each session after the one it was forked from. */
   threads?: boolean;
-  /** With what the trees tell; reads each session. */
+  /** Include entries, branches and compactions; reads each session. */
   shape?: boolean;
 }
 
@@ -306,7 +306,7 @@ export interface SearchOptions extends JobOptions {
   since?: Date | number | string;
   until?: Date | number | string;
   limit?: number;
-  /** false: look through all logs; re:PATTERN works then. */
+  /** false: scan all logs instead; then re:PATTERN works. */
   index?: boolean;
 }
 
@@ -315,7 +315,7 @@ export interface Hit {
   path?: string;
   entryId?: string;
   role?: string;
-  /** What was found stands between ** and **. */
+  /** Matches are between ** and **. */
   snippet: string;
   score: number;
   onActivePath: boolean;
@@ -328,7 +328,7 @@ export interface Hit {
 
 export interface UsageOptions extends JobOptions {
   by?: "day" | "model" | "session" | "project" | "agent";
-  /** Days in UTC, "2026-05-03", both included. */
+  /** Days in UTC, "2026-05-03", both inclusive. */
   since?: string;
   until?: string;
   prices?: string;
@@ -351,14 +351,14 @@ export interface Usage {
 }
 
 export interface WatchOptions {
-  /** The last rev that was seen: what happened since comes first. Default: from now on. */
+  /** The last rev you have seen: events since then come first. Default: from now on. */
   since?: number;
   /** Also which sessions appear, change and disappear. */
   list?: boolean;
-  /** From an event: the same sessions, each from where it was. */
+  /** The cursor of an event: watch the same sessions, each from where it was. */
   cursor?: string;
   signal?: AbortSignal;
-  /** Told of what could not be read; it is tried again, and no event is lost. */
+  /** Called for what could not be read; it is tried again, and no event is lost. */
   onError?: (error: GroveError) => void;
 }
 
@@ -368,23 +368,23 @@ export interface WatchEvent {
   sessionId: string | null;
   entryId: string | null;
   seq: number | null;
-  /** It is about the entries [first, first + nr). */
+  /** The entries concerned: [first, first + nr). */
   first: number;
   nr: number;
   /** Names the session for session(). */
   key: string | null;
-  /** Where all sessions of the watch are now. */
+  /** Where all sessions of the watch are now; pass it as `cursor` to resume. */
   cursor: string;
 }
 
-/** Ends with its last session, with break, close() or an abort. */
+/** Ends with its last session, by break, by close() or by an abort. */
 export interface Watch extends AsyncIterableIterator<WatchEvent> {
   close(): void;
   [Symbol.dispose](): void;
 }
 
 export interface RemoveOptions {
-  /** false: delete, whether or not there is a trash. */
+  /** false: delete permanently, even if there is a trash. */
   trash?: boolean;
 }
 
@@ -403,30 +403,30 @@ export class Grove {
   remove(what: string | URL, options?: RemoveOptions): void;
   copy(what: string | URL, store: string): { id: string; path?: string };
   initStore(store: string): void;
-  /** Lets go of its stores when the sessions and watches that came from it are closed, too. */
+  /** Releases its stores once the sessions and watches made from it are closed, too. */
   close(): void;
   [Symbol.dispose](): void;
 }
 
 /** The sessions of a store by its URL (a directory, "sqlite:FILE", "mysql://…"), or of another environment. */
 export function open(where?: string | URL | GroveOptions): Grove;
-/** By path, id, the beginning of an id, or "last". */
+/** Opens a session by path, id, the beginning of an id, or "last". */
 export function session(what: string | URL, options?: OpenOptions & Where): Session;
-/** The file comes with the first message. */
+/** Starts a session; its file is created with the first message. */
 export function create(options?: CreateOptions & Where): Session;
-/** The newest session of a directory, or a new one. */
+/** Opens the newest session of a directory, or starts one. */
 export function recent(options?: CreateOptions & Where): Session;
 export function list(options?: ListOptions & Where): Promise<ListItem[]>;
 export function search(query: string, options?: SearchOptions & Where): Promise<Hit[]>;
 export function usage(options?: UsageOptions & Where): Promise<Usage>;
-/** What happens to sessions, whoever does it. */
+/** Iterates over changes to sessions, by any program. */
 export function watch(what?: string | string[] | null, options?: WatchOptions & Where): Watch;
-/** One session as a list has it. */
+/** Finds one session, in the form that lists have. */
 export function find(what: string | URL, options?: Where): ListItem;
 export function remove(what: string | URL, options?: RemoveOptions & Where): void;
-/** Into another store, every line as it is. */
+/** Copies a session to another store, line by line, unchanged. */
 export function copy(what: string | URL, store: string, options?: Where): { id: string; path?: string };
-/** Makes what a store needs, such as tables; nothing if it is there. */
+/** Creates what a store needs, such as tables; does nothing if it exists. */
 export function initStore(store: string, options?: Where): void;
-/** Of the library. */
+/** The version of the library. */
 export const version: string;

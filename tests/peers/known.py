@@ -230,10 +230,10 @@ PI = [
           mend=summaries_are_texts),
     Known("pi", "the last line is a number, a text, an array, or an object with neither `id` nor `parentId`",
           frozenset(["leaf", "context", "llm"]), mend=no_stray_end),
-    Known("pi", "a message whose content is null or holds what is no block, an entry without its message, a name that is no string",
+    Known("pi", "a message whose content is null or contains something that is not a block, an entry without its message, a name that is not a string",
           frozenset(["list", "parentSession"]), mend=can_be_listed),
-    Known("pi", "a label that is no text", frozenset(["tree"]), mend=labels_are_texts),
-    Known("pi", "an entry without an id, or with one that is no string, and parents that are no strings",
+    Known("pi", "a label that is not a text", frozenset(["tree"]), mend=labels_are_texts),
+    Known("pi", "an entry without an id, or with one that is not a string, and parents that are not strings",
           excuses=strange_ids),
 ]
 

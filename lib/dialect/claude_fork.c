@@ -7,9 +7,9 @@
  *	source   a ← b ← p ← c       p: progress, or not on the way to the leaf
  *	copy     A ← B ← C           c is led past p to the nearest that is copied
  *
- * Two things are done better. A parent that is nowhere keeps its name: readers
- * that bridge such a gap do so in the copy as well. And only what changes is
- * changed: the rest of a line keeps its bytes.
+ * Two things are done better. A parent that is nowhere keeps its name, and the last
+ * record below such a gap its time: readers that bridge it do so in the copy as well.
+ * And only what changes is changed: the rest of a line keeps its bytes.
  */
 #include "dialect/claude_write.h"
 
@@ -260,30 +260,40 @@ static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw
 	return grove__buf_add_slice(out, raw);
 }
 
-/* What a parent (raw) becomes. */
-static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, struct grove_buf *out)
+/* What a parent (raw) leads to; TO_NOTHING also if it is no string. */
+static int lead_parent(struct grove__claude_fork *f, struct grove_slice raw, uint32_t *to)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_slice text;
-	uint32_t to = TO_NOTHING;
-	int rc = 0;
+	int rc;
+
+	*to = TO_NOTHING;
+	if (!raw.ptr || !grove__json_truthy(raw) || grove__json_type_of(raw) != JSON_STRING)
+		return 0;
+	rc = text_of(raw, &b, &text);
+	if (!rc)
+		rc = lead(f, text, to);
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* What a parent (raw) becomes. */
+static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, struct grove_buf *out)
+{
+	uint32_t to;
+	int rc;
 
 	/* one that is no string names nothing that there could be: so it does in the copy */
 	if (raw.ptr && grove__json_truthy(raw) && grove__json_type_of(raw) != JSON_STRING)
 		return grove__buf_add_slice(out, raw);
-	if (raw.ptr && grove__json_truthy(raw)) {
-		rc = text_of(raw, &b, &text);
-		if (!rc)
-			rc = lead(f, text, &to);
-	}
-	if (!rc && to == TO_NOTHING)
-		rc = grove__buf_add_str(out, "null");
-	else if (!rc && f->copies[to].to == TO_ITSELF)
-		rc = put_fresh(&f->copies[to], out);
-	else if (!rc)
-		rc = grove__json_put_string(out, copy_name(f, to));
-	grove__buf_release(&b);
-	return rc;
+	rc = lead_parent(f, raw, &to);
+	if (rc)
+		return rc;
+	if (to == TO_NOTHING)
+		return grove__buf_add_str(out, "null");
+	if (f->copies[to].to == TO_ITSELF)
+		return put_fresh(&f->copies[to], out);
+	return grove__json_put_string(out, copy_name(f, to));
 }
 
 static int put_copied_list(const struct grove__claude_fork *f, struct grove_slice array,
@@ -619,7 +629,7 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out)
 {
 	struct parts m;
-	uint32_t copy;
+	uint32_t copy, to = TO_NOTHING;
 	int rc;
 
 	if (grove__json_type_of(line) != JSON_OBJECT)
@@ -629,6 +639,12 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 	if (rc)
 		return rc;
 	if (copy != GROVE__IDMAP_NONE) {
+		rc = last ? lead_parent(f, m.v[F_PARENT], &to) : 0;
+		if (rc)
+			return rc;
+		/* a gap above the last record is bridged by its time, which must stay for that */
+		if (to != TO_NOTHING && f->copies[to].to != TO_ITSELF)
+			last = false;
 		rc = copy_line(f, line, &m, copy, last ? &now : NULL, out);
 		f->last = copy;
 		return rc;

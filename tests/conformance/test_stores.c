@@ -165,10 +165,10 @@ static void a_type_that_can_never_be_used_is_refused(void **state)
 	refused_type(type, "not a scheme");
 	type = drawer_type;
 	type.open = NULL;
-	refused_type(type, "cannot be opened");
+	refused_type(type, "needs a function that opens it");
 	type = drawer_type;
 	type.size = 0;
-	refused_type(type, "without its size");
+	refused_type(type, "size of a type of store is not set");
 }
 
 static int open_nothing(void *payload, const char *url, struct grove_store **out,

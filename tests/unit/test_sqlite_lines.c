@@ -371,8 +371,8 @@ static void a_missing_line_is_damage_and_no_shift(void **state)
 	FAILS(GROVE_ESTALE, "", grove__log_fetch(log, 1, 0, buf, 1, &w->d));
 	OK(add(w, log, str("four"), 3));
 	raw(w, "UPDATE entries SET line = '\xc3\xa9\xc3\xa9' WHERE seq = 0");
-	FAILS(GROVE_EDAMAGED, "bytes", grove__log_read(log, 0, 1, buf, sizeof(buf), &run, &w->d));
-	FAILS(GROVE_EDAMAGED, "bytes", grove__log_fetch(log, 0, 0, buf, 1, &w->d));
+	FAILS(GROVE_EDAMAGED, "length", grove__log_read(log, 0, 1, buf, sizeof(buf), &run, &w->d));
+	FAILS(GROVE_EDAMAGED, "length", grove__log_fetch(log, 0, 0, buf, 1, &w->d));
 	grove__log_close(log);
 }
 

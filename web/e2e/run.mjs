@@ -851,6 +851,7 @@ scenario('every key of the help does what it says, and single letters can be swi
   await has('.leafcard');
   for (const [k, name] of [['3', 'All'], ['2', 'Turns'], ['1', 'Prompts']]) { await press(k); await wait(p, (t) => document.querySelector('.rail .seg [aria-pressed=true]').textContent === t, name); }
   // The tree: arrows, ends, the first letter, all folds.
+  await wait(p, () => [...document.querySelectorAll('.tr')].some((e) => /steps/.test(e.textContent)));
   await p.locator('.tree').focus();
   await p.keyboard.press('Home');
   await wait(p, () => /Why do dashboards/.test(document.querySelector('.tr.sel')?.textContent ?? ''));
@@ -947,6 +948,7 @@ scenario('keyboard alone: list, session, branch, label, compare, usage; where it
   await press('m', 'Escape');
   await wait(p, () => !document.querySelector('.preview-pill'));
   await moves(p, 'k');
+  await wait(p, () => document.activeElement?.tagName === 'ARTICLE');
   await focusSeen(p, 'entry');
   await moves(p, 'm');
   await p.waitForSelector('.cmp-h');

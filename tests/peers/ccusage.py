@@ -73,6 +73,10 @@ def spend(file, rng):
             record["isApiErrorMessage"] = True
 
 
+# Replies of shapes for readers of conversations; spend() makes those that matter to a bill.
+UNBILLED = ("again_later", "odd_reply", "odd_record")
+
+
 def corpus(at, rng):
     """Projects with sessions, sub-agents, and copies of what other sessions have: {path: transcript}."""
     told = {}
@@ -81,14 +85,15 @@ def corpus(at, rng):
         folder = at.config / "projects" / sdk.project_key(cwd)
         for _ in range(rng.randrange(1, 6)):
             session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-            file = claude_files.transcript(rng, session, cwd, rng.random() < 0.3, without=("again",))
+            file = claude_files.transcript(rng, session, cwd, rng.random() < 0.3, without=("again", *UNBILLED))
+            file.spelling = None                    # ccusage looks for words before it reads a line
             spend(file, rng)
             if told and rng.random() < 0.3:         # a fork repeats replies
                 source = rng.choice(list(told.values()))
                 file.lines[:0] = copy.deepcopy(source.entries())
             told[folder / f"{session}.jsonl"] = file
             if rng.random() < 0.2:
-                agent = claude_files.transcript(rng, session, cwd, False)
+                agent = claude_files.transcript(rng, session, cwd, False, without=UNBILLED)
                 spend(agent, rng)
                 for record in agent.entries():
                     record.update(isSidechain=True, agentId="a0123456789abcdef")

@@ -446,13 +446,17 @@ static int count_pages(void *payload, sqlite3 *db, const char *name, int pages)
 /* Creates a private file, and the directories to it. */
 static int make_file(struct sqlite_store *s, struct grove_detail *d)
 {
-	char *slash = strrchr(s->path, '/');
+	const char *slash = strrchr(s->path, '/');
 	int fd = -1, err = 0;
 
 	if (slash && slash > s->path) {
-		*slash = '\0';
-		err = grove__sys_mkdirs(s->path, 0700);
-		*slash = '/';
+		/* a copy: other threads look at the path without a lock */
+		char *dir = strndup(s->path, (size_t)(slash - s->path));
+
+		if (!dir)
+			return grove__fail_nomem(d);
+		err = grove__sys_mkdirs(dir, 0700);
+		free(dir);
 	}
 	if (!err)
 		err = grove__sys_open(s->path, O_RDWR | O_CREAT | O_EXCL, 0600, &fd);

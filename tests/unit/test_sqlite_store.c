@@ -44,6 +44,35 @@ static void the_first_session_makes_it_for_its_owner_alone(void **state)
 	umask(022);
 }
 
+static struct world *looker;
+static unsigned looks;
+
+static void look_meanwhile(const struct grove__sys_deed *deed)
+{
+	struct world *w = looker;
+	unsigned nr = 0;
+
+	if (strcmp(deed->call, "mkdir"))
+		return;
+	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	assert_int_equal(nr, 0);
+	looks++;
+}
+
+static void while_its_directories_are_made_others_find_nothing(void **state)
+{
+	struct world *w = looker = *state;
+
+	looks = 0;
+	snprintf(w->db, sizeof(w->db), "%s/deep/er/store.db", w->dir);
+	reopen(w, &usual);
+	grove__sys_told = look_meanwhile;
+	grove__log_close(make(w, LINES("one")));
+	grove__sys_told = NULL;
+	assert_int_equal(looks, 2);
+	assert_session(w, "one\n");
+}
+
 static void a_store_can_be_made_ahead_and_once_more(void **state)
 {
 	struct world *w = *state;
@@ -567,6 +596,7 @@ int main(void)
 		TEST(looking_makes_no_database),
 		TEST(a_file_that_was_set_up_otherwise_serves_as_well),
 		TEST(the_first_session_makes_it_for_its_owner_alone),
+		TEST(while_its_directories_are_made_others_find_nothing),
 		TEST(a_store_can_be_made_ahead_and_once_more),
 		TEST(an_empty_file_is_an_empty_store),
 		TEST(what_is_no_database_is_refused),

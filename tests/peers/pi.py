@@ -41,7 +41,12 @@ def list_row(row):
     """What of a list's row can be compared; the peer's has a text of all messages besides."""
     if row is None or case.is_error(row):
         return row
-    return {k: row.get(k) for k in ("id", "cwd", "name", "created", "modified", "messageCount", "firstMessage")}
+    out = {k: row.get(k) for k in ("id", "cwd", "name", "created", "modified", "messageCount", "firstMessage")}
+    if case.is_error(out["created"]):           # a header without a time: pi's is a Date that holds none
+        out["created"] = None
+    if out["created"] is None and not out["messageCount"]:
+        out["modified"] = None                  # the file's, which is written once for each
+    return out
 
 
 def ask_grove(at, path, leaves):

@@ -173,11 +173,15 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   await p.waitForSelector('.preview-pill');
   await wait(p, () => [...document.querySelectorAll('.bubble')].some((e) => e.textContent.includes('Could we poll')));
   assert.deepEqual(readFileSync(w.file(s.id)), before);
+  const kept = () => p.evaluate(() => JSON.stringify(history.state?.at ?? null));
+  const first = await kept();
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, 137);
-  await wait(p, () => history.state?.at);
+  await wait(p, (was) => JSON.stringify(history.state.at) !== was, first);
   const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].filter((a) => { const r = a.getBoundingClientRect(), f = document.querySelector('.flow').getBoundingClientRect(); return r.bottom > f.top && r.top < f.bottom; }).map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
   const place = await settled(async () => (await top()).join('\n'));
+  // The place is kept once nothing has moved for 200 ms.
+  for (let was; was !== (was = await kept());) await new Promise((r) => setTimeout(r, 500));
   await p.reload();
   await p.waitForSelector('.preview-pill');
   assert.equal(await settled(async () => (await top()).join('\n'), (now) => now === place), place);

@@ -177,7 +177,7 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   const first = await kept();
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, 137);
-  await wait(p, (was) => JSON.stringify(history.state.at) !== was, first);
+  await wait(p, (was) => JSON.stringify(history.state?.at ?? null) !== was, first);
   const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].filter((a) => { const r = a.getBoundingClientRect(), f = document.querySelector('.flow').getBoundingClientRect(); return r.bottom > f.top && r.top < f.bottom; }).map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
   const place = await settled(async () => (await top()).join('\n'));
   // The place is kept once nothing has moved for 200 ms.

@@ -268,6 +268,7 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 {
 	struct grove_archive_options o = { sizeof(o) };
 	struct archive a = { .c = c };
+	struct grove_detail why;
 	int all = 0, expiring = 0, err;
 	uint64_t days = DAYS_DEFAULT;
 	const char *to = NULL;
@@ -309,8 +310,8 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	err = run(&a, &o, argc, argv);
 	cli_progress_end(c);
 	cli_let_interrupt();
-	if (err)
-		return out_failed(&c->out) ? EXIT_FAILED : cli_fail_grove(c, err);
+	if (err && (err != GROVE_EACCESS || !a.told))
+		return cli_fail_grove(c, err);
 	if (a.alone && a.failed)
 		return a.status;
 	if (c->json)
@@ -319,5 +320,12 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 		cli_warn(c, "no session%s", expiring ? " expires that soon" : "s");
 	else
 		print_sum(&a, to);
+	/* directories that could not be read: what was found is archived and was told */
+	if (err) {
+		out_flush(&c->out);
+		grove_error(c->g, &why);
+		cli_warn_detail(c, &why);
+		return cli_status(err);
+	}
 	return a.failed ? EXIT_FAILED : EXIT_DONE;
 }

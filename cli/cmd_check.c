@@ -12,18 +12,28 @@ struct check {
 	struct diff diff;
 	int ask;
 	int mended, refused;
+	int err;
+	struct grove_detail why;
 };
 
-static int check_one(struct problems *ck, const char *what)
+/* The first failure counts: a repair that failed is followed by a check all the same. */
+static void note_failure(struct check *k, int err)
+{
+	if (err && !k->err) {
+		k->err = err;
+		grove_error(k->found.c->g, &k->why);
+	}
+}
+
+static int check_one(struct check *k, const char *what)
 {
 	struct grove_check_result r = { sizeof(r) };
-	int err = grove_check(ck->c->g, what, problems_add, ck, &r);
+	int err = grove_check(k->found.c->g, what, problems_add, &k->found, &r);
 
-	if (err)
-		return cli_fail_grove(ck->c, err);
-	ck->files += r.files;
-	ck->entries += r.entries;
-	return EXIT_DONE;
+	k->found.files += r.files;
+	k->found.entries += r.entries;
+	note_failure(k, err);
+	return err;
 }
 
 /* --- mending --- */
@@ -76,13 +86,14 @@ static int fix_one(struct check *k, const char *what, int dry_run)
 	struct grove_fix_result r = { .size = sizeof(r) };
 	int err = grove_fix(k->found.c->g, what, &o, &r);
 
-	return err ? cli_fail_grove(k->found.c, err) : EXIT_DONE;
+	note_failure(k, err);
+	return err;
 }
 
 int cmd_check(struct cli *c, int argc, char **argv)
 {
 	struct check k = { .ask = 0 };
-	int fix = 0, dry_run = 0, yes = 0, status = EXIT_DONE;
+	int fix = 0, dry_run = 0, yes = 0, err = 0, status;
 	const struct opt opts[] = {
 		{ "fix", .flag = &fix },
 		{ "dry-run", .flag = &dry_run },
@@ -100,13 +111,14 @@ int cmd_check(struct cli *c, int argc, char **argv)
 	k.found.fixing = fix;
 	k.ask = !yes && !c->json && isatty(STDIN_FILENO) && c->err.tty;
 	cli_progress(c, "checking");
-	for (int i = 0; fix && !status && i < (argc ? argc : 1); i++)
-		status = fix_one(&k, argc ? argv[i] : NULL, dry_run);
-	for (int i = 0; !status && i < (argc ? argc : 1); i++)
-		status = check_one(&k.found, argc ? argv[i] : NULL);
+	for (int i = 0; fix && !err && i < (argc ? argc : 1); i++)
+		err = fix_one(&k, argc ? argv[i] : NULL, dry_run);
+	if (err != GROVE_ECANCELLED)
+		err = 0;
+	for (int i = 0; !err && i < (argc ? argc : 1); i++)
+		err = check_one(&k, argc ? argv[i] : NULL);
 	cli_progress_end(c);
-	if (!status)
-		status = problems_print(&k.found);
+	status = problems_print(&k.found, k.err, &k.why);
 	problems_release(&k.found);
 	return status;
 }

@@ -60,6 +60,7 @@ static int must_exist(struct cli *c, const char *store)
 static int verify(struct cli *c, char **argv)
 {
 	struct grove_check_result r = { sizeof(r) };
+	struct grove_detail why;
 	struct problems ck;
 	int err, status;
 
@@ -71,7 +72,8 @@ static int verify(struct cli *c, char **argv)
 	cli_progress_end(c);
 	ck.files = r.files;
 	ck.entries = r.entries;
-	status = err ? cli_fail_grove(c, err) : problems_print(&ck);
+	grove_error(c->g, &why);
+	status = problems_print(&ck, err, &why);
 	problems_release(&ck);
 	return status;
 }
@@ -124,22 +126,29 @@ static int on_copied(void *payload, const struct grove_archived *a)
 	return out_failed(&c->out);
 }
 
-static void print_sums(struct copying *x, const struct grove_archive_result *r)
+static void put_members(struct out *o, const struct copying *x, const struct grove_archive_result *r)
+{
+	out_printf(o, "\"sessions\":%llu", (unsigned long long)r->sessions);
+	out_json_count(o, "new", r->added);
+	out_json_count(o, "grown", r->grown);
+	out_json_count(o, "unchanged", r->unchanged);
+	out_json_count(o, "failed", r->failed);
+	out_json_count(o, "lines", r->lines);
+	out_json_count(o, "files", r->files);
+	out_json_count(o, "missingBlobs", r->missing);
+	out_puts(o, ",\"results\":[");
+	out_bytes(o, x->json.ptr, x->json.len);
+	out_puts(o, "]");
+}
+
+static void print_sums(const struct copying *x, const struct grove_archive_result *r)
 {
 	struct out *o = &x->c->out;
 
 	if (x->c->json) {
-		out_printf(o, "{\"sessions\":%llu", (unsigned long long)r->sessions);
-		out_json_count(o, "new", r->added);
-		out_json_count(o, "grown", r->grown);
-		out_json_count(o, "unchanged", r->unchanged);
-		out_json_count(o, "failed", r->failed);
-		out_json_count(o, "lines", r->lines);
-		out_json_count(o, "files", r->files);
-		out_json_count(o, "missingBlobs", r->missing);
-		out_puts(o, ",\"results\":[");
-		out_bytes(o, x->json.ptr, x->json.len);
-		out_puts(o, "]}\n");
+		out_puts(o, "{");
+		put_members(o, x, r);
+		out_puts(o, "}\n");
 		return;
 	}
 	out_printf(o, "%llu session%s: %llu new, %llu grown, %llu unchanged", (unsigned long long)r->sessions,
@@ -149,6 +158,25 @@ static void print_sums(struct copying *x, const struct grove_archive_result *r)
 		out_printf(o, ", %llu failed", (unsigned long long)r->failed);
 	out_printf(o, "; %llu line%s, %llu file%s\n", (unsigned long long)r->lines,
 		   r->lines == 1 ? "" : "s", (unsigned long long)r->files, r->files == 1 ? "" : "s");
+}
+
+/* What was copied before the failure is told with it. */
+static int fail_copy(struct copying *x, int err, const struct grove_archive_result *r)
+{
+	struct cli *c = x->c;
+	struct out members;
+	int status;
+
+	if (!c->json && r->sessions && err != GROVE_ECANCELLED)
+		print_sums(x, r);
+	out_init(&members, -1);
+	members.tty = c->out.tty;
+	put_members(&members, x, r);
+	c->done = r->sessions ? &members : NULL;
+	status = cli_fail_grove(c, err);
+	c->done = NULL;
+	out_release(&members);
+	return status;
 }
 
 static int copy(struct cli *c, char **argv)
@@ -165,7 +193,7 @@ static int copy(struct cli *c, char **argv)
 	err = grove_store_copy(c->g, argv[0], argv[1], on_copied, &x, &r);
 	cli_progress_end(c);
 	if (err) {
-		status = out_failed(&c->out) ? EXIT_FAILED : cli_fail_grove(c, err);
+		status = fail_copy(&x, err, &r);
 	} else {
 		print_sums(&x, &r);
 		status = !x.failed ? EXIT_DONE : x.failed == x.conflicts ? EXIT_CONFLICT : EXIT_FAILED;

@@ -130,23 +130,24 @@ void problems_mended(struct problems *ck, const char *path, const char *cut)
 	out_puts(o, "}");
 }
 
-int problems_print(struct problems *ck)
+static void print_members(const struct problems *ck, struct out *o)
+{
+	out_printf(o, "\"files\":%llu,\"entries\":%llu,\"problems\":[", (unsigned long long)ck->files,
+		   (unsigned long long)ck->entries);
+	out_bytes(o, ck->json.ptr, ck->json.len);
+	if (ck->fixing) {
+		out_puts(o, "],\"changes\":[");
+		out_bytes(o, ck->changes.ptr, ck->changes.len);
+		out_puts(o, "],\"mended\":[");
+		out_bytes(o, ck->mended.ptr, ck->mended.len);
+	}
+	out_puts(o, "]");
+}
+
+static void print_counts(const struct problems *ck)
 {
 	struct cli *c = ck->c;
 
-	if (c->json) {
-		out_printf(&c->out, "{\"files\":%llu,\"entries\":%llu,\"problems\":[",
-			   (unsigned long long)ck->files, (unsigned long long)ck->entries);
-		out_bytes(&c->out, ck->json.ptr, ck->json.len);
-		if (ck->fixing) {
-			out_puts(&c->out, "],\"changes\":[");
-			out_bytes(&c->out, ck->changes.ptr, ck->changes.len);
-			out_puts(&c->out, "],\"mended\":[");
-			out_bytes(&c->out, ck->mended.ptr, ck->mended.len);
-		}
-		out_puts(&c->out, "]}\n");
-		return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
-	}
 	out_flush(&c->out);
 	out_printf(&c->err, "%llu file%s, %llu entr%s: ", (unsigned long long)ck->files,
 		   ck->files == 1 ? "" : "s", (unsigned long long)ck->entries,
@@ -154,10 +155,37 @@ int problems_print(struct problems *ck)
 	if (ck->problems)
 		out_printf(&c->err, "%llu problem%s\n", (unsigned long long)ck->problems,
 			   ck->problems == 1 ? "" : "s");
+	else
+		out_puts(&c->err, "no problems\n");
 	if (ck->fixable && !ck->fixing && c->out.tty && !strcmp(c->command, "check"))
 		out_printf(&c->err, "%llu of them can be repaired (grove check --fix --dry-run shows how)\n",
 			   (unsigned long long)ck->fixable);
-	if (!ck->problems)
-		out_puts(&c->err, "no problems\n");
-	return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
+}
+
+int problems_print(struct problems *ck, int err, const struct grove_detail *why)
+{
+	struct cli *c = ck->c;
+	struct out members;
+	int status = ck->problems ? EXIT_DAMAGED : EXIT_DONE;
+
+	if (!c->json) {
+		/* what failed at once has no result */
+		if (!err || (ck->files && err != GROVE_ECANCELLED))
+			print_counts(ck);
+		return err ? cli_fail(c, err, why) : status;
+	}
+	out_init(&members, -1);
+	members.tty = c->out.tty;
+	print_members(ck, &members);
+	if (err) {
+		c->done = ck->files ? &members : NULL;
+		status = cli_fail(c, err, why);
+		c->done = NULL;
+	} else {
+		out_puts(&c->out, "{");
+		out_bytes(&c->out, members.ptr, members.len);
+		out_puts(&c->out, "}\n");
+	}
+	out_release(&members);
+	return status;
 }

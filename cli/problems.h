@@ -23,8 +23,11 @@ int problems_add(void *payload, const struct grove_problem *p);
 /* A change that is made, or would be; a session that was written. */
 void problems_change(struct problems *ck, const struct grove_fix_change *x);
 void problems_mended(struct problems *ck, const char *path, const char *cut);
-/* All are told: answers with the exit status. */
-int problems_print(struct problems *ck);
+/*
+ * All that was found; after it the error that kept the rest from being looked at, if `err`
+ * is one. Answers with the exit status.
+ */
+int problems_print(struct problems *ck, int err, const struct grove_detail *why);
 void problems_release(struct problems *ck);
 
 #endif

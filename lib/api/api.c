@@ -694,7 +694,7 @@ int grove_session_append_label(struct grove_session *s, const char *target, cons
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_LABEL,
-		.label = { target, label },
+		.label = { target, label ? grove__slice_str(label) : grove__slice(NULL, 0) },
 	};
 
 	return append_spec(s, &spec, opt, out);

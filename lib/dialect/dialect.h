@@ -365,7 +365,7 @@ struct grove__entry_spec {
 		struct { const char *type, *content_json, *details_json; bool display; } custom_message;
 		struct { const char *kind, *provider, *model, *usage_json, *note; } usage;
 		struct { const char *target, *replacement_json; } context_edit;
-		struct { const char *target, *text; } label;
+		struct { const char *target; struct grove_slice text; } label;
 		struct { const char *text, *source, *before; } name;
 		struct { const char *id; } leaf;      /* GROVE_KIND_OTHER: this entry is the leaf */
 	};

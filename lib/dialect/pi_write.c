@@ -433,7 +433,8 @@ int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		break;
 	case GROVE_KIND_LABEL:
 		grove__out_string_if(&o, "targetId", spec->label.target);
-		grove__out_string_if(&o, "label", spec->label.text);
+		if (spec->label.text.ptr)
+			grove__out_slice(&o, "label", spec->label.text);
 		break;
 	case GROVE_KIND_NAME:
 		grove__out_string_if(&o, "name", spec->name.text);

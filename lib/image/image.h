@@ -271,6 +271,13 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 		     const struct grove__entry *e);
 
 /*
+ * Appends what the label entry at `row` says, as grove_view_label() does. The spine has
+ * labels as C strings; this one keeps a NUL. Returns 1 if the line labels nothing.
+ */
+int grove__image_label(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
+		       struct grove_buf *target, struct grove_buf *text, struct grove_detail *d);
+
+/*
  * Finds the parts of an entry that a caller passed. They point into `json`, which
  * is enlarged for the scanner. GROVE_EJSON, with the offset, if it is not JSON.
  */

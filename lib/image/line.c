@@ -443,3 +443,27 @@ int grove__image_input(const struct grove__image *im, struct grove_buf *json,
 			      "not valid JSON at byte %llu",
 			      (unsigned long long)(v == JSON_BAD ? l.error_off : l.len));
 }
+
+int grove__image_label(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
+		       struct grove_buf *target, struct grove_buf *text, struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove__json_line l;
+	struct grove__arena tmp;
+	struct grove__entry e;
+	struct grove_slice value;
+	int rc = grove__image_line(im, log, row, &line, &value, d);
+
+	grove__arena_init(&tmp);
+	if (rc)
+		goto out;
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE ||
+	    im->dialect->read.index(&l, value.ptr, &tmp, &e) == LINE_SKIP || !e.target.ptr)
+		rc = 1;
+	else if (grove__buf_add_slice(target, e.target) || grove__buf_add_slice(text, e.text))
+		rc = grove__fail_nomem(d);
+out:
+	grove__arena_release(&tmp);
+	grove__buf_release(&line);
+	return rc;
+}

@@ -250,6 +250,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 	const struct grove__spine *sp = w->s->image->spine;
 	struct grove__place at = { .parent = { NULL, 0 } };
 	struct grove_buf json = GROVE_BUF_INIT, target = GROVE_BUF_INIT, stamp = GROVE_BUF_INIT;
+	struct grove_buf text = GROVE_BUF_INIT;
 	struct grove__input in;
 	char id[2][40];
 	unsigned turn = 0;
@@ -259,7 +260,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		at.parent = grove__spine_name(grove__spine_id(sp, grove__tree_named(sp, p->rows[p->nr - 1])));
 	for (size_t i = 0; i < labels->nr && !rc; i++) {
 		const struct grove__label *l = &labels->label[i];
-		struct grove__entry_spec spec = { .kind = GROVE_KIND_LABEL, .label = { l->target, l->text } };
+		struct grove__entry_spec spec = { .kind = GROVE_KIND_LABEL, .label.target = l->target };
 		size_t start = w->bytes.len;
 
 		if (l->row == GROVE_NO_ENTRY || !p->place[l->row] ||
@@ -269,7 +270,12 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		at.time = grove__sys_now_ms();
 		grove__buf_clear(&json);
 		grove__buf_clear(&target);
+		grove__buf_clear(&text);
 		rc = w->s->at.dialect->write.fresh_labels ? 0 : label_stamp(w, l->set_by, &stamp, &at);
+		if (!rc)
+			rc = grove__image_label(w->s->image, w->s->log, l->set_by, &target, &text, w->d);
+		spec.label.text = grove__buf_slice(&text);
+		grove__buf_clear(&target);
 		if (!rc)
 			rc = grove__dialect_spell(w->s->at.dialect, &spec, &json, w->d);
 		if (!rc)
@@ -285,6 +291,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 	grove__buf_release(&json);
 	grove__buf_release(&target);
 	grove__buf_release(&stamp);
+	grove__buf_release(&text);
 	return rc;
 }
 

@@ -238,45 +238,10 @@ int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice va
 	return rc;
 }
 
-/* Reads a line with room for the scanner. */
-static int read_label(const struct grove__dialect *dialect, const struct grove_buf *line, struct grove_buf *target,
-		      struct grove_buf *text)
-{
-	struct grove__json_want want;
-	struct grove__json_line l;
-	struct grove__arena tmp;
-	struct grove__entry e;
-	int rc = 1;
-
-	grove__arena_init(&tmp);
-	grove__json_want_init(&want, dialect->read.members, dialect->read.nr_members);
-	if (grove__json_scan(&want, line->ptr, line->len, true, &l) == JSON_VALUE &&
-	    dialect->read.index(&l, line->ptr, &tmp, &e) != LINE_SKIP && e.target.ptr) {
-		rc = grove__buf_add_slice(target, e.target);
-		rc = rc ? rc : grove__buf_add_slice(text, e.text);
-	}
-	grove__arena_release(&tmp);
-	return rc;
-}
-
 int grove__view_label(struct grove_view *v, uint32_t row, struct grove_buf *target, struct grove_buf *text,
 		      struct grove_detail *d)
 {
-	struct grove_buf line = GROVE_BUF_INIT, padded = GROVE_BUF_INIT;
-	struct grove_slice value;
-	int rc;
-
 	if (row >= v->nr || grove__spine_kind(v->image->spine, row) != GROVE_KIND_LABEL)
 		return 1;
-	rc = grove__image_line(v->image, v->log, row, &line, &value, d);
-	if (!rc) {
-		rc = grove__buf_add_slice(&padded, value);
-		rc = rc ? rc : grove__buf_reserve(&padded, GROVE__JSON_PAD);
-		rc = rc ? rc : read_label(v->image->dialect, &padded, target, text);
-		if (rc < 0)
-			grove__fail_nomem(d);
-	}
-	grove__buf_release(&line);
-	grove__buf_release(&padded);
-	return rc;
+	return grove__image_label(v->image, v->log, row, target, text, d);
 }

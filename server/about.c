@@ -1,5 +1,5 @@
 /*
- * about.c: the server itself: is it there, who am I, come in; and blobs.
+ * about.c: routes about the server itself: health, identity, sign-in; and blobs.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -18,7 +18,7 @@ int get_health(struct request *r)
 
 /* ----------------------------------------------------------------------- me */
 
-/* How an agent takes a session up again. */
+/* How to resume a session with this agent. */
 static int put_agent(void *payload, const struct grove_agent *a)
 {
 	struct doc *d = payload;
@@ -42,7 +42,7 @@ static void put_scopes(struct doc *d, const struct identity *who)
 
 #define STORES_MAX 256u
 
-/* Each store is told of once, in the order in which they are found. */
+/* Lists each store once, in the order of discovery. */
 struct stores {
 	struct request *r;
 	const char *seen[STORES_MAX];
@@ -72,7 +72,7 @@ static int put_each_store(void *payload, const struct grove_store_about *s)
 	return 0;
 }
 
-/* A token with limits is told of those alone that have a session which it reaches. */
+/* A limited token sees only stores that hold a session within its limits. */
 static int put_stores(struct request *r)
 {
 	struct stores all = { .r = r };
@@ -162,7 +162,10 @@ int get_blob(struct request *r)
 	const char *hash = r->capture[0];
 	int rc;
 
-	/* a blob belongs to no session, so a limited token cannot be asked about it */
+	/*
+	 * Blobs are shared between sessions, so there is no way to check a limited token's
+	 * rights.
+	 */
 	if (auth_limited(&r->who))
 		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
 	if (strlen(hash) != 64 || strspn(hash, "0123456789abcdef") != 64)

@@ -1,9 +1,9 @@
 /*
  * agents.c: GET /sessions/{id}/agents: the sub-agents of a session.
  *
- * No agent records how its sub-agents fared. Their transcripts tell: one that ends with
- * a reply that calls no tool is done. Any other was stopped, unless somebody still has
- * the session open, who may be at work on it.
+ * No agent records the outcome of its sub-agents, so we infer it from their transcripts.
+ * One that ends with a reply without tool calls is done. Any other was stopped, unless a
+ * process still has the session open and may be working on it.
  */
 #include "handlers.h"
 #include "held.h"
@@ -30,7 +30,7 @@ static int is_done(const struct grove_view *v)
 	       !grove_view_piece_each(v, leaf, is_call, NULL);
 }
 
-/* Of one whose transcript is gone, or cannot be read, both are null. */
+/* Both members are null if the transcript is missing or unreadable. */
 static void put_progress(const struct listing *l, const char *path)
 {
 	struct doc *d = &l->r->out;
@@ -79,7 +79,7 @@ static int put_agents(struct request *r, struct held *h)
 	if (rc < 0 && rc != GROVE_ENOTSUP && h->reader)
 		reply_fail_session(r, h->reader, rc);
 	pthread_mutex_unlock(&h->lock);
-	return rc == GROVE_ENOTSUP ? 0 : rc;  /* such a session has none */
+	return rc == GROVE_ENOTSUP ? 0 : rc;  /* the store keeps no such records */
 }
 
 int get_agents(struct request *r)
@@ -88,7 +88,7 @@ int get_agents(struct request *r)
 	struct grove_view *v;
 	int rc = hold_state(r, &h, &v);
 
-	/* records of agents lie in files of their own: the state of the log does not cover them */
+	/* sub-agents' records are files of their own, which the ETag of the log does not cover */
 	r->etag[0] = '\0';
 	if (rc == 1)
 		r->status = rc = 0;

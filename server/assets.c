@@ -1,5 +1,5 @@
 /*
- * assets.c: the viewer's files, which are part of the program.
+ * assets.c: the viewer's files, which are built into the program.
  */
 #include "assets.h"
 #include "handlers.h"
@@ -12,7 +12,7 @@
 	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \
 	"require-trusted-types-for 'script'; trusted-types grove"
 
-/* Addresses of the viewer have no file of their own: the page looks at them itself. */
+/* The viewer's addresses have no files behind them; the page itself interprets them. */
 static int is_page(const struct request *r)
 {
 	const char *first = r->target.nr_segments ? r->target.segment[0] : "";
@@ -67,7 +67,7 @@ int get_page(struct request *r)
 	r->type = a->type;
 	if (reply_etag(r, "%s", a->etag))
 		return 0;
-	/* they are stored packed, and sent so to all but those who cannot read that */
+	/* assets are stored gzipped, and unpacked only for clients that do not accept gzip */
 	accept = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Accept-Encoding");
 	if (a->packed_len && accept && strstr(accept, "gzip")) {
 		doc_add(&r->out, (struct grove_slice){ a->packed, a->packed_len });

@@ -1,10 +1,10 @@
 /*
- * auth.c: who asks, and what they may do.
+ * auth.c: who is asking, and what they may do.
  *
- * Three ways to be somebody: to be the user who runs the server, on the same
- * machine; to send a token; to send the cookie that a browser was given for a
- * one-time code. Only hashes of cookies and codes are kept, and they are compared
- * in constant time.
+ * There are three ways to be recognized: run as the user who runs the server, on the same
+ * machine; send a token; or send the cookie that a browser received in exchange for a
+ * one-time code. Cookies and codes are stored only as hashes, which are compared in
+ * constant time.
  */
 #include "auth.h"
 #include "held.h"
@@ -20,7 +20,7 @@
 #define CODES_MAX 16
 #define ADDRESSES_MAX 512
 
-/* A code or a cookie. */
+/* A one-time code or a cookie. */
 struct ticket {
 	unsigned char hash[TOKEN_HASH];
 	int64_t until;   /* ms; 0: free */
@@ -28,13 +28,13 @@ struct ticket {
 
 struct failures {
 	char address[64];
-	int64_t since;   /* ms: the minute's beginning */
+	int64_t since;   /* ms: when the current minute began */
 	unsigned nr;
 };
 
 struct auth {
 	struct server *server;
-	char path[4096];      /* of the file of tokens; "": none */
+	char path[4096];      /* of the token file; "" if there is none */
 	pthread_mutex_t lock;
 	struct tokens *tokens;
 	struct ticket cookie[COOKIES_MAX], code[CODES_MAX];
@@ -91,7 +91,7 @@ size_t auth_tokens(struct auth *a)
 
 /* ----------------------------------------------------------------- failures */
 
-/* The row of an address, which may take the place of the oldest one. With the lock. */
+/* Returns the row for an address, reusing the oldest if the table is full. Needs the lock. */
 static struct failures *row(struct auth *a, const char *address)
 {
 	struct failures *oldest = &a->failed[0];
@@ -174,7 +174,7 @@ int auth_code(struct auth *a, char *out, size_t size)
 	return 0;
 }
 
-/* Cookies ignore ports, so the name has ours in it. */
+/* Browsers share cookies between ports, so the cookie's name contains our port. */
 static void cookie_name(const struct request *r, char *out, size_t size)
 {
 	snprintf(out, size, "%sgrove_%u", r->server->tls ? "__Host-" : "", r->peer->listener->port);
@@ -216,7 +216,7 @@ unsigned auth_exchange(struct request *r, const char *code, char *cookie, size_t
 	return 0;
 }
 
-/* The value of our cookie in a Cookie header; 0 if it has none. */
+/* Copies our cookie's value from the Cookie header. Returns 0 if there is none. */
 static int find_cookie(const struct request *r, char *out, size_t size)
 {
 	const char *p = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Cookie");
@@ -341,7 +341,7 @@ int auth_limited(const struct identity *who)
 	return who->token && (who->token->nr_stores || who->token->nr_projects);
 }
 
-/* Does a part of it lead upward? */
+/* Returns true if any part of the path is "..". */
 static int has_dots(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)
@@ -350,7 +350,7 @@ static int has_dots(const char *path)
 	return 0;
 }
 
-/* Is `cwd` this directory, or below it? */
+/* Returns true if `cwd` is this directory or below it. */
 static int is_below(const char *cwd, const char *dir)
 {
 	size_t n = strlen(dir);

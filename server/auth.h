@@ -1,5 +1,5 @@
 /*
- * auth.h: who asks, and what they may do.
+ * auth.h: who is asking, and what they may do.
  */
 #ifndef SERVER_AUTH_H
 #define SERVER_AUTH_H
@@ -8,32 +8,31 @@
 
 #define CODE_SECONDS 120
 #define COOKIE_SECONDS 43200
-#define FAILURES_MAX 5          /* of an address in a minute */
+#define FAILURES_MAX 5          /* per address and minute */
 
 int auth_new(struct server *s, struct auth **out, char *why, size_t size);
 void auth_free(struct auth *a);
-/* Reads the tokens again. With a file that cannot be read those before it stay. */
+/* Reads the token file again. If it cannot be read, the old tokens stay valid. */
 int auth_reload(struct auth *a, char *why, size_t size);
-/* How many tokens there are. */
 size_t auth_tokens(struct auth *a);
 
 /*
- * Finds out who asks. Returns 0 and fills r->who; otherwise an HTTP status, with
- * the sentence in r->detail. `trusted`: the connection comes from this machine and
- * nothing says that it stands for somebody elsewhere.
+ * Identifies the client. Returns 0 and fills in r->who; otherwise returns an HTTP status,
+ * with the message in r->detail. `trusted` means that the connection comes from this
+ * machine and nothing suggests that it was forwarded for somebody else.
  */
 unsigned auth_identify(struct request *r, int trusted);
 
-/* A new code for the browser, good once and for two minutes. */
+/* Creates a sign-in code for the browser. It works once, within two minutes. */
 int auth_code(struct auth *a, char *out, size_t size);
-/* Takes a code for a cookie. Returns 0 and Set-Cookie's value, or an HTTP status. */
+/* Exchanges a code for a cookie. Returns 0 and the value of Set-Cookie, or an HTTP status. */
 unsigned auth_exchange(struct request *r, const char *code, char *cookie, size_t size);
-/* Forgets the cookie of this request; `cookie` becomes one that has ended. */
+/* Invalidates the request's cookie. `cookie` becomes a Set-Cookie that deletes it. */
 void auth_logout(struct request *r, char *cookie, size_t size);
 
-/* May this identity see a session of this store and directory? */
+/* Returns true if this identity may see sessions of this store and directory. */
 int auth_allows(const struct identity *who, const char *store, const char *cwd);
-/* Is it limited at all? */
+/* Returns true if the identity is limited to certain stores or projects. */
 int auth_limited(const struct identity *who);
 
 #endif

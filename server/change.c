@@ -1,5 +1,5 @@
 /*
- * change.c: what is written to a session that exists.
+ * change.c: routes that modify an existing session.
  */
 #include "programs/body.h"
 #include "auth.h"
@@ -20,7 +20,7 @@ struct change {
 	struct grove_session *s;
 };
 
-/* With everybody else kept out: all but an append is done so. */
+/* Locks out all other writers. Everything but an append does this. */
 static int begin(struct request *r, struct change *c)
 {
 	int rc = hold(r, 0, &c->h);
@@ -51,9 +51,9 @@ static int failed(struct change *c, int rc)
 }
 
 /*
- * The state after the change, as members: what the next reader of the session will see.
- * Each handle of a file counts its generations for itself, so the writer's would not do,
- * unless the session has moved away from its readers.
+ * Writes the state after the change, as members, the way the next reader of the session
+ * will see it. Handles of a file count generations independently, so the writer's count is
+ * used only if the session has moved away from its readers.
  */
 static int put_state(struct change *c, struct doc *d)
 {
@@ -74,7 +74,7 @@ static int put_state(struct change *c, struct doc *d)
 
 /* ------------------------------------------------------------------- append */
 
-/* One entry, or an array of them, as slices of the body. */
+/* Splits the body, one entry or an array of them, into slices. */
 static int split_body(struct request *r, struct grove_slice **out, size_t *nr)
 {
 	struct grove_slice all = grove_buf_slice(&r->body), item;
@@ -224,7 +224,7 @@ int patch_entry(struct request *r)
 
 /* --------------------------------------------------------------------- leaf */
 
-/* The newest entries, so that a client that was overtaken sees by what. */
+/* Includes the newest entries, so that a client that lost a race sees what came before it. */
 static void put_newest(struct doc *d, const struct grove_view *v)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -245,7 +245,7 @@ static void put_newest(struct doc *d, const struct grove_view *v)
 	doc_close(d, ']');
 }
 
-/* The library compares what the client expects, atomically with the write. */
+/* Reads what the client expects; the library compares it atomically with the write. */
 static int read_expected(struct request *r, struct grove_slice object, struct grove_leaf_options *o)
 {
 	int given, rc = body_number(r, object, "expectedRev", &o->rev, &given);
@@ -255,7 +255,7 @@ static int read_expected(struct request *r, struct grove_slice object, struct gr
 	return rc;
 }
 
-/* The session is not as the client saw it: how it is now goes beside the error. */
+/* The session is not in the state that the client saw. Reports its current state with the error. */
 static int overtaken(struct change *c)
 {
 	struct request *r = c->r;
@@ -273,7 +273,7 @@ static int overtaken(struct change *c)
 	return reply_fail(r, GROVE_ECONFLICT, "the session has changed since");
 }
 
-/* What moving the leaf returned, with its detail. */
+/* Reports the result of moving the leaf. */
 static int moved_or_not(struct change *c, const struct grove_leaf_options *o, int rc)
 {
 	if (rc == GROVE_ECONFLICT && o->flags & GROVE_LEAF_IF_REV)
@@ -331,8 +331,8 @@ int put_leaf(struct request *r)
 static const char *const outcomes[] = { "append", "switch", "replay" };
 
 /*
- * What would happen, found out on a handle that only reads: a leaf that is not
- * persisted lives in its handle alone.
+ * Tries the change on a read-only handle to see what would happen. A leaf that is not
+ * persisted exists only in that handle.
  */
 static int rehearse(struct request *r, struct held *h, const char *id, struct grove_leaf_result *out,
 		    struct grove_session **s)
@@ -346,7 +346,7 @@ static int rehearse(struct request *r, struct held *h, const char *id, struct gr
 	return rc < 0 ? reply_fail_session(r, *s, rc) : 0;
 }
 
-/* Entries of the active path that would not be on it any more. */
+/* Counts the entries that would no longer be on the active path. */
 static uint64_t left_behind(const struct grove_view *v, const char *leaf_after)
 {
 	struct grove_rows path = { 0 };
@@ -363,7 +363,7 @@ static uint64_t left_behind(const struct grove_view *v, const char *leaf_after)
 	return nr;
 }
 
-/* Who could be in the way of a change: the first that may write. */
+/* Finds the first process that may write and so could get in the way. */
 static int on_opener(void *payload, const struct grove_opener *o)
 {
 	struct in_use *by = payload;
@@ -375,7 +375,7 @@ static int on_opener(void *payload, const struct grove_opener *o)
 	return 1;
 }
 
-/* Where the system does not tell, nobody is. */
+/* If the system cannot tell, we assume that nobody has it open. */
 void look_for_opener(struct request *r, struct held *h, struct in_use *by)
 {
 	memset(by, 0, sizeof(*by));
@@ -393,7 +393,7 @@ int refuse_live(struct request *r, struct held *h)
 	return reply_fail(r, GROVE_ECONFLICT, "%s is using the session (process %lld)", by.agent, (long long)by.pid);
 }
 
-/* 409 LIVE while an agent has the session open, unless the client insists. */
+/* Returns 409 LIVE while an agent has the session open, unless the client insists. */
 static int check_live(struct change *c, struct grove_slice object)
 {
 	int force = 0, rc = body_flag(c->r, object, "force", &force);
@@ -423,7 +423,7 @@ static int on_tokens(void *payload, const struct grove_context_about *a)
 	return d->rc;
 }
 
-/* How much the model would be sent from there, and which model that is. */
+/* How large the context would be from there, and for which model. */
 static int put_context_there(struct doc *d, const struct grove_view *v, const char *leaf)
 {
 	struct grove_context_options o = { .size = sizeof(o), .leaf = leaf ? leaf : GROVE_ROOT,
@@ -546,7 +546,7 @@ int put_label(struct request *r)
 	return rc;
 }
 
-/* Each is done as far as it goes; the first that fails ends it and is told. */
+/* Applies the changes one after the other, and stops at the first that fails. */
 static int apply(struct change *c, struct grove_slice object, const char *name, const char *cwd, const char *owner)
 {
 	struct grove_slice value;
@@ -579,7 +579,10 @@ int patch_session(struct request *r)
 		rc = body_text(r, object, "agentId", &owner);
 	if (!rc && cwd && *cwd != '/')
 		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
-	/* the library would take the name away where the agent can; here it is a slip */
+	/*
+	 * The library would remove the name where the agent can; over HTTP a blank name is
+	 * a mistake.
+	 */
 	if (!rc && name && !name[strspn(name, " \t\r\n")])
 		rc = reply_fail(r, GROVE_EINVAL, "the name is empty");
 	if (!rc)
@@ -601,7 +604,7 @@ int patch_session(struct request *r)
 	if (cwd && c.s) {
 		struct held *h = c.h;
 
-		/* it lies elsewhere now */
+		/* the session has moved */
 		hold_writer_end(r, h);
 		pthread_mutex_unlock(&h->write_lock);
 		c.s = NULL;

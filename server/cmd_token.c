@@ -1,8 +1,8 @@
 /*
- * cmd_token.c: `grove token`: make, list and remove tokens.
+ * cmd_token.c: `grove token`: creates, lists and removes tokens.
  *
- * The file is written anew beside itself and renamed, so that a server that reads
- * it at that moment sees the old or the new one, whole.
+ * The file is replaced by rename, so a server that reads it at that moment sees either the
+ * old or the new version, complete.
  */
 #include "programs/store_url.h"
 #include "tokens.h"
@@ -62,7 +62,7 @@ static void put_line(FILE *f, const struct token *t)
 	putc('\n', f);
 }
 
-/* The directories above `path`, as far as they are missing. */
+/* Creates missing parent directories of `path`. */
 static void make_directories(const char *path)
 {
 	char dir[4096];
@@ -70,12 +70,12 @@ static void make_directories(const char *path)
 	snprintf(dir, sizeof(dir), "%s", path);
 	for (char *p = dir + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
-		mkdir(dir, 0700); /* opening the file tells what went wrong */
+		mkdir(dir, 0700); /* if this fails, opening the file reports why */
 		*p = '/';
 	}
 }
 
-/* All tokens but `except`, and `also` (may be NULL). Returns 0, or -1 with errno. */
+/* Writes all tokens except `except`, plus `also` (may be NULL). Returns 0, or -1 with errno. */
 static int write_file(const char *path, const struct tokens *t, const char *except,
 		      const struct token *also)
 {
@@ -117,7 +117,7 @@ static int has(const struct tokens *t, const char *name)
 	return 0;
 }
 
-/* One word: names stand in logs and in a file with tabs. */
+/* A name must be one word, because it appears in logs and in a tab-separated file. */
 static int good_name(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-");
@@ -234,7 +234,7 @@ static int list(const struct token_args *a, const struct tokens *all)
 	return 0;
 }
 
-/* The option, else the configuration, else the usual place. */
+/* Looks in the option, then in the configuration, then uses the default location. */
 static int find_file(struct token_args *a, char *why, size_t size)
 {
 	struct settings s = { .token_file = a->file };
@@ -274,7 +274,7 @@ static int run(struct token_args *a, int argc, char **argv)
 int cmd_token(int argc, char **argv)
 {
 	struct token_args a = { 0 };
-	/* which every command takes; nothing here depends on them */
+	/* accepted because every command takes them, but without effect here */
 	static const char *const colors[] = { "auto", "always", "never", NULL };
 	const char *dialect;
 	int color, no_cache, utc;

@@ -1,16 +1,16 @@
 /*
- * context.c: GET /sessions/{id}/context: what the model would be sent, what of it
- * weighs how much, and why.
+ * context.c: GET /sessions/{id}/context: what the model would be sent, how large each part
+ * is, and why it is included.
  *
  *	{"messages":[…],"entryIds":[…],"thinkingLevel":"off","model":{…},"leaf":"e79ecd82",
  *	 "parts":[…],"window":{…},
  *	 "explain":[{"from":1,"to":412,"included":false,"reason":"before …","count":380}],
  *	 "leafReason":{"rule":"marker","entryId":"5c01d2aa"},"rev":…,"generation":…}
  *
- * The library reports message by message; only what the client has not taken is held.
- * Of a long conversation most entries have the reason of the one before them, so
- * `explain` has runs: between `from` and `to`, which are seqs, the `count` entries that
- * are on the way to the leaf. Others may lie between them.
+ * The library reports message by message, and we hold only what the client has not yet
+ * read. In a long conversation most entries share the reason of the entry before them, so
+ * `explain` consists of runs: the `count` entries on the path to the leaf with a seq
+ * between `from` and `to`. Entries of other branches may lie between them.
  */
 #include "handlers.h"
 #include "held.h"
@@ -24,7 +24,7 @@
 enum messages { MESSAGES_ALL, MESSAGES_NONE, MESSAGES_HEAD };
 
 struct run {
-	uint64_t from, to, count;   /* count 0: none yet */
+	uint64_t from, to, count;   /* count 0 if there is no run yet */
 	int included;
 	const char *reason;
 };
@@ -41,7 +41,7 @@ struct writer {
 
 /* ----------------------------------------------------------------- messages */
 
-/* The first bytes of a text, without a part of a character at the end. */
+/* The beginning of a text, cut at a character boundary. */
 static struct grove_slice head_of(struct grove_slice text)
 {
 	size_t len = text.len < HEAD_MAX ? text.len : HEAD_MAX;
@@ -51,7 +51,7 @@ static struct grove_slice head_of(struct grove_slice text)
 	return (struct grove_slice){ text.ptr, len };
 }
 
-/* A message in a few words: its own text, else what its entry says first. */
+/* Summarizes a message: its own text, or else the first text of its entry. */
 static void put_head(struct writer *w, const struct grove_message *m)
 {
 	struct grove_preview p = { .size = sizeof(p) };
@@ -113,7 +113,10 @@ static int on_reason(void *payload, const struct grove_context_reason *reason)
 
 	if (rc)
 		return rc;
-	/* an entry may hang below a later one: a run never goes back */
+	/*
+	 * An entry may have a parent that comes later in the log, so start a new run rather
+	 * than go back.
+	 */
 	if (!run->count || e.line < run->to || run->included != reason->included ||
 	    strcmp(run->reason, reason->reason) != 0) {
 		put_run(w);
@@ -238,7 +241,7 @@ static int read_wish(struct request *r, struct writer *w, struct grove_context_o
 	return rc;
 }
 
-/* A leaf that is asked for, by its id or the beginning of it. */
+/* Finds the requested leaf, given its id or a prefix of it. */
 static int read_leaf(struct request *r, const struct grove_view *v, struct grove_entry *e, const char **out)
 {
 	const char *id = query_text(r, "leaf");

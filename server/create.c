@@ -1,5 +1,5 @@
 /*
- * create.c: sessions that come and go: new ones, forks, removal.
+ * create.c: routes that create, fork and remove sessions.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -63,7 +63,7 @@ static void release_wanted(struct wanted *w)
 	free(w->owner);
 }
 
-/* In the agents' own directories the dialect of the session says where it goes. */
+/* Among the agents' own directories, the dialect determines where the session goes. */
 int choose_store(struct request *r, const char *wanted, const char *cwd, const char **store)
 {
 	const struct opt_list *all = &r->server->set->stores;
@@ -203,7 +203,7 @@ static int count_one(void *payload, const struct grove_subagent *a)
 	return 0;
 }
 
-/* Different blobs that the lines name; each reference is looked for as a reader would find it. */
+/* Counts the distinct blobs that the lines refer to and a reader would find. */
 static uint64_t count_blobs(const struct grove_view *v)
 {
 	static const char prefix[] = "blob:sha256:";
@@ -239,7 +239,7 @@ static uint64_t count_blobs(const struct grove_view *v)
 	return nr;
 }
 
-/* Is there a program that puts files into the trash? */
+/* Returns true if a program that moves files to the trash is installed. */
 static int has_trash(void)
 {
 	const char *path = getenv("PATH");
@@ -259,7 +259,7 @@ static int has_trash(void)
 	return 0;
 }
 
-/* Where it is, and what goes with it. The owner that the client named plays no part. */
+/* Describes what would be deleted. Where it lies decides, not the owner that the client named. */
 static int put_what_goes(struct request *r, struct held *h)
 {
 	struct grove_view *v;
@@ -267,7 +267,7 @@ static int put_what_goes(struct request *r, struct held *h)
 	int rc = hold_view(r, h, &v);
 
 	if (rc == GROVE_EDAMAGED) {
-		/* one that cannot be read can still be removed */
+		/* A session that cannot be read can still be removed. */
 		doc_member(&r->out, "store", h->store);
 		return 0;
 	}

@@ -1,12 +1,12 @@
 /*
- * diff.c: GET /sessions/{id}/diff?a=ID&b=ID: two branches, from where they part.
+ * diff.c: GET /sessions/{id}/diff?a=ID&b=ID: compares two branches from where they part.
  *
  *	{"fork":"d3834c19","common":413,
  *	 "a":{"leaf":"e79ecd82","entries":871,"seq":[[430,1300]],"cost":2.41,"tokens":…,
  *	      "files":[{"path":"src/events/stream.ts","added":9,"removed":3,"edits":1}]},
  *	 "b":{…},"rev":…,"generation":…}
  *
- * As everywhere in addresses and answers, both ends of a range of seqs belong to it.
+ * As in all requests and replies, ranges of seqs include both ends.
  */
 #include "handlers.h"
 #include "held.h"

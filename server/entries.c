@@ -1,8 +1,8 @@
 /*
- * entries.c: the entries of a session: a window of them, one, a long text by range,
- * an image.
+ * entries.c: the entries of a session: a window, a single entry, part of a long text, an
+ * image.
  *
- * A page ends at 1 MiB, whatever was asked for; `more` says what is left.
+ * A page ends at 1 MiB, however much was requested; `more` lists what is left.
  */
 #include "handlers.h"
 #include "held.h"
@@ -14,14 +14,14 @@
 
 #define RANGES_MAX 64u
 #define TEXT_RANGE 65536u
-#define TEXT_LEAST 8u       /* room for a character, wherever the part begins */
+#define TEXT_LEAST 8u       /* room for any character, wherever the part begins */
 
 struct window {
 	struct grove_range range[RANGES_MAX];  /* of seq */
 	struct grove_entries_options o;
 };
 
-/* "100-180,190", both ends included: NULL, or where it cannot be read. */
+/* Parses "100-180,190", both ends included. Returns NULL, or where parsing failed. */
 static const char *read_ranges(const char *text, struct window *w)
 {
 	const char *p = text;
@@ -69,7 +69,7 @@ static int read_window(struct request *r, struct window *w)
 	w->o.seq = w->range;
 	w->o.max_bytes = PAGE_BYTES;
 	w->o.max_text = ui ? max_body : 0;
-	/* an image that is kept apart is an image all the same */
+	/* images are included even if they are stored as blobs */
 	w->o.flags = GROVE_ENTRIES_SEQ | (blobs || ui ? GROVE_LINE_BLOBS : 0) | (ui ? GROVE_ENTRIES_MEDIA : 0);
 	if (!seq) {
 		w->range[0].from = after;
@@ -79,7 +79,7 @@ static int read_window(struct request *r, struct window *w)
 	return read_ranges(seq, w) ? reply_fail(r, GROVE_EINVAL, "seq has ranges: 100-180,190-220") : 0;
 }
 
-/* What of the ranges was left out: from `next` on, as far as there are lines. */
+/* Lists what is left of the requested ranges: from `next` on, up to the end of the log. */
 static void put_more(struct doc *d, const struct window *w, const struct grove_view *v, uint64_t next)
 {
 	struct grove_counts n = { .size = sizeof(n) };
@@ -131,7 +131,7 @@ int get_entries(struct request *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* The entry that the address names, in a view to be given back with hold_state_end(). */
+/* Finds the entry in the URL and holds a view of it; call hold_state_end() afterwards. */
 static int hold_entry(struct request *r, struct held **h, struct grove_view **v, uint32_t *i)
 {
 	int rc = hold_state(r, h, v);
@@ -176,8 +176,8 @@ int get_entry(struct request *r)
 }
 
 /*
- * Where a part really begins: in front of the character that `from` is in the middle
- * of. Only if the part begins with a long one is there anything to find out.
+ * Moves `from` back to the beginning of the character that it falls into. This needs
+ * reading only if the part begins within a multi-byte character.
  */
 static int true_start(const struct grove_view *v, uint32_t i, const char *pointer, const struct grove_buf *part,
 		      uint64_t *from)

@@ -1,18 +1,18 @@
 /*
- * events.c: what happens, as it happens.
+ * events.c: streams of events.
  *
- * One thread tells all streams. It has two watch sets (<grove/live.h>): one for
- * sessions, one for the list, which exists while somebody listens to that.
+ * One thread feeds all streams. It has two watch sets (<grove/live.h>): one for sessions,
+ * and one for the list, which exists while some client subscribes to it.
  *
  *	stream ──< subscription >── topic ── the set
  *
- * A topic is a session in the set. Those who have seen it up to the same rev share
- * one, so a thousand readers of a session cost one; a reader that is behind gets a
- * topic of its own. Requests hand their stream over (events_join) and are done.
+ * A topic is a session in the set. Subscribers that are at the same rev share a topic, so a
+ * thousand readers of a session cost no more than one; a reader that is behind gets its
+ * own. Requests hand over their stream (events_join) and return.
  *
- * Appends of one burst are sent as one event, with the columns of the new entries.
- * Nothing here waits for a client: what one does not read is kept up to a bound,
- * then its stream ends, and it comes back with the cursor of the last event it got.
+ * Appends that come in a burst are sent as one event, with the columns of the new entries.
+ * We never wait for a client: what it does not read is queued up to a limit. Beyond that
+ * its stream ends, and the client resumes from the cursor of the last event it received.
  */
 #include "events.h"
 #include "handlers.h"
@@ -36,41 +36,43 @@
 #define GOODBYE_ROOM 4096u
 #define SUBSCRIPTIONS_MAX 64u
 #define BURST 500u
-/* Events taken from a set before the others have their turn. */
+/* How many events are taken from one set before the other gets its turn. */
 #define TURN 256
 
 struct topic {
 	struct topic *next;
 	char *what;
-	uint64_t rev;                /* told up to here */
-	int lone;                    /* of one reader, who was behind when it came */
-	int gone;                    /* its end was told */
+	uint64_t rev;                /* events up to here were sent */
+	int lone;                    /* for one reader that was behind when it subscribed */
+	int gone;                    /* its last event was sent */
 	struct subscription *first;
-	/* appends that are not sent yet */
-	struct grove_view *view;     /* that has them */
+	/* appends not sent yet */
+	struct grove_view *view;     /* the view that contains them */
 	uint32_t from, nr;
 	uint64_t generation;
 };
 
 struct subscription {
-	struct subscription *next;   /* of its topic */
+	struct subscription *next;   /* of the same topic */
 	struct client *client;
-	struct topic *topic;         /* NULL: none (any more) */
-	char *key;                   /* as the client named it */
-	char *what;                  /* NULL: there is no such session */
-	uint64_t rev;                /* seen last */
-	int64_t pid;                 /* of the process that it was told has the session open; 0: none */
+	struct topic *topic;         /* NULL if there is none (any more) */
+	char *key;                   /* as the client spelled it */
+	char *what;                  /* NULL if there is no such session */
+	uint64_t rev;                /* the last one the client saw */
+	int64_t pid;                 /* of the process last reported to have the session open; 0
+	                                if none */
 };
 
-/* A stream, and what it listens to. */
+/* A stream and its subscriptions. */
 struct client {
 	struct client *next;
-	struct request *r;           /* ours to give up */
+	struct request *r;           /* we hold a reference */
 	int list;
-	int afresh;                  /* the list may have changed while it was away */
-	int single;                  /* of one session: the id of an event is its rev */
+	int afresh;                  /* the list may have changed while the client was away */
+	int single;                  /* subscribed to one session, so the id of an event is just
+	                                its rev */
 	int ended;
-	int64_t beat;                /* ms: when something was sent last */
+	int64_t beat;                /* ms: when we last sent something */
 	unsigned nr;
 	struct subscription sub[];
 };
@@ -83,17 +85,17 @@ struct events {
 	pthread_t thread;
 	pthread_t looker;            /* see look() */
 	struct grove *looker_g;
-	pthread_mutex_t lock;        /* protects the next three, and goes with `ask` */
+	pthread_mutex_t lock;        /* protects the next three; paired with `ask` */
 	struct client *joining;
 	int stopping;
-	int asked;                   /* for a look */
+	int asked;                   /* to look for openers */
 	pthread_cond_t ask;
-	/* the thread's own: */
+	/* used by the thread alone: */
 	struct client *clients;
 	struct topic *topics;
-	unsigned nr_list;            /* clients that listen to the list */
-	int64_t list_retry;          /* ms: when to try again to watch it */
-	struct opened_set *open;     /* what the list was told about; NULL: nothing yet */
+	unsigned nr_list;            /* clients subscribed to the list */
+	int64_t list_retry;          /* ms: when to try again to watch the list */
+	struct opened_set *open;     /* what list subscribers were told last; NULL if nothing yet */
 };
 
 /* ------------------------------------------------------------------ sending */
@@ -122,7 +124,7 @@ static void offer(struct events *ev, struct client *c, struct grove_slice text)
 		end_client(ev, c, rc == GROVE_EFULL ? 0 : rc);
 }
 
-/* What resumes the whole stream: the rev of its session, or KEY:REV of each. */
+/* The cursor of the whole stream: the rev of its session, or KEY:REV for each of several. */
 static void put_id(struct doc *d, const struct client *c)
 {
 	doc_puts(d, "id: ");
@@ -136,7 +138,7 @@ static void put_id(struct doc *d, const struct client *c)
 	doc_puts(d, "-\n");
 }
 
-/* `body` is the members of the event after its key. */
+/* `body` has the event's members after the key. */
 static void tell_client(struct events *ev, struct client *c, const char *kind, const char *key,
 			struct grove_slice body)
 {
@@ -199,7 +201,7 @@ static void put_burst(const struct topic *t, struct doc *d)
 	doc_release(&columns);
 }
 
-/* A label is an entry as well; what it says of another one is told by itself. */
+/* A label is an entry, but its effect on another entry is an event of its own. */
 static void tell_label(struct events *ev, struct topic *t, uint32_t i)
 {
 	struct grove_buf target = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
@@ -243,7 +245,7 @@ static void flush_all(struct events *ev)
 		flush(ev, t);
 }
 
-/* One more entry of a burst, or the first of one. */
+/* Adds an entry to the current burst, or begins a new one. */
 static void append(struct events *ev, struct topic *t, const struct grove_event *e)
 {
 	if (t->nr && (t->from + t->nr != e->first || t->nr == BURST || t->generation != e->generation))
@@ -293,7 +295,7 @@ static void tell(struct events *ev, struct topic *t, const struct grove_event *e
 	flush(ev, t);
 	t->gone = e->kind == GROVE_EVENT_DELETE;
 	if (e->kind == GROVE_EVENT_APPEND) {
-		/* a line that is no entry: only the cursor moves */
+		/* not an entry; only the cursor moves */
 		t->rev = e->rev;
 		for (struct subscription *s = t->first; s; s = s->next)
 			s->rev = e->rev;
@@ -316,7 +318,7 @@ static void free_topic(struct events *ev, struct topic *t)
 	while (*p != t)
 		p = &(*p)->next;
 	*p = t->next;
-	/* one whose end was told has left the set by itself, or is about to */
+	/* a topic whose end was sent has left the set already, or is about to */
 	grove_watch_remove(ev->sessions, t);
 	drop_burst(t);
 	free(t->what);
@@ -339,7 +341,7 @@ static int is_shared(struct events *ev, const char *what)
 	return 0;
 }
 
-/* The rev that a new topic begins with: the one asked for, or that of the session now. */
+/* Returns the rev at which a new topic begins: the requested one, or the session's current one. */
 static uint64_t rev_now(struct events *ev, const char *what)
 {
 	struct grove_session *s = NULL;
@@ -379,7 +381,7 @@ static void subscribe(struct events *ev, struct client *c, struct subscription *
 	struct topic *t = NULL;
 
 	if (s->what) {
-		/* who joins must not get what is waiting to be sent to those who came before */
+		/* a new subscriber must not get events that were queued for earlier ones */
 		flush_all(ev);
 		t = find_topic(ev, s);
 		t = t ? t : make_topic(ev, s);
@@ -432,7 +434,7 @@ static void close_list(struct events *ev)
 	ev->list = NULL;
 }
 
-/* Whoever has a token with limits learns that something changed, not what. */
+/* A client with a limited token learns only that something changed, not what. */
 static void tell_list(struct events *ev, const char *change, const char *id)
 {
 	struct doc d = { GROVE_BUF_INIT, 0 };
@@ -459,7 +461,7 @@ static void tell_live(struct events *ev, struct client *c, const char *key, cons
 	doc_release(&d);
 }
 
-/* The sessions that a stream listens to: each that was opened or closed since it was told. */
+/* Tells a stream which of its sessions were opened or closed since the last time. */
 static void tell_live_sessions(struct events *ev, struct client *c, const struct opened_set *now)
 {
 	for (unsigned i = 0; i < c->nr; i++) {
@@ -480,7 +482,7 @@ static int has(const struct opened_set *set, const struct opened *x)
 	return y && y->pid == x->pid;
 }
 
-/* The session in the list that a process has open; NULL: its file is none of ours. */
+/* Finds the listed session that a process has open. Returns NULL if the file is not one of ours. */
 static const struct grove_list_item *item_of(const struct grove_list *l, const struct opened *x)
 {
 	const struct opened_set one = { .nr = 1, .at = (struct opened[]){ *x } };
@@ -494,7 +496,7 @@ static const struct grove_list_item *item_of(const struct grove_list *l, const s
 	return NULL;
 }
 
-/* As in tell_list(), a client whose token has limits does not learn which session it is. */
+/* As in tell_list(), a client with a limited token does not learn which session it is. */
 static void tell_live_list(struct events *ev, const struct grove_list_item *item, const struct opened *x)
 {
 	for (struct client *c = ev->clients; c && item; c = c->next)
@@ -503,7 +505,10 @@ static void tell_live_list(struct events *ev, const struct grove_list_item *item
 				  item->agent);
 }
 
-/* Tells the list what was opened, or closed, between two looks. The sessions are listed only then. */
+/*
+ * Reports what was opened or closed between two looks. The sessions are listed only if
+ * something was.
+ */
 static void compare_openers(struct events *ev, const struct opened_set *was, const struct opened_set *now)
 {
 	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
@@ -524,8 +529,8 @@ static void compare_openers(struct events *ev, const struct opened_set *was, con
 }
 
 /*
- * Looks who has sessions open, as often as it is asked to. That means reading the
- * files of every process, so it has a thread of its own: no event waits for it.
+ * Checks who has sessions open, whenever asked to. This reads the file descriptors of every
+ * process, so it has its own thread and delays no event.
  */
 static void *look(void *arg)
 {
@@ -547,7 +552,7 @@ static void *look(void *arg)
 	return NULL;
 }
 
-/* Tells what was found out last, and asks for another look. */
+/* Reports the latest findings, and asks for the next look. */
 static void look_for_openers(struct events *ev)
 {
 	struct opened_set *now = opened_last(ev->server->openers), *was = ev->open;
@@ -592,7 +597,10 @@ static void take_joining(struct events *ev)
 		ev->clients = c;
 		c->beat = now_ms();
 		metrics_streams(ev->server->metrics, 1);
-		/* Changes count from here on, so the list is watched before the client is told that it is connected. */
+		/*
+		 * The client must miss no change, so the list is watched before the stream
+		 * says that it is connected.
+		 */
 		ev->nr_list += !!c->list;
 		if (c->list)
 			open_list(ev);
@@ -604,7 +612,7 @@ static void take_joining(struct events *ev)
 	}
 }
 
-/* Those that left or ended go; those that heard nothing for a while get a beat. */
+/* Drops clients that have left or whose stream ended, and sends a heartbeat to idle ones. */
 static void look_after_clients(struct events *ev)
 {
 	struct client **p = &ev->clients, *c;
@@ -706,12 +714,12 @@ static void ring(struct events *ev)
 {
 	uint64_t one = 1;
 
-	/* it can only fail by being full, and then it rings */
+	/* the write fails only if the counter is full, and then it wakes the thread anyway */
 	if (write(ev->wake, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* Both handles are there to be freed, whatever happened. */
+/* Safe to call with a partly set up `ev`. */
 static void free_events(struct events *ev)
 {
 	close_list(ev);
@@ -779,7 +787,7 @@ void events_free(struct server *s)
 
 /* ----------------------------------------------------------------- the routes */
 
-/* The stream is the thread's from now on; the request is answered with its beginning. */
+/* Hands the stream to the thread. The request is answered with the beginning of the stream. */
 static int events_join(struct request *r, struct client *c)
 {
 	struct events *ev = r->server->events;
@@ -801,13 +809,13 @@ static int events_join(struct request *r, struct client *c)
 	pthread_mutex_unlock(&ev->lock);
 	if (rc) {
 		free_client(c);
-		return 0;  /* an empty stream: it ends with the server */
+		return 0;  /* an empty stream, which ends with the server */
 	}
 	ring(ev);
 	return REPLY_GOES_ON;
 }
 
-/* Where the library finds the session: a path, or an id and its store. */
+/* Returns how the library can find the session: its path, or its id and store. */
 static char *what_of(const struct held *h)
 {
 	char mark[5], *out = NULL;
@@ -823,7 +831,7 @@ static char *what_of(const struct held *h)
 	return out;
 }
 
-/* The session that r->capture[0] names; `must`: it has to be there. */
+/* Finds the session that r->capture[0] names. With `must`, fails if it does not exist. */
 static int resolve(struct request *r, struct subscription *s, int must)
 {
 	struct held *h = NULL;
@@ -856,8 +864,9 @@ static int is_rev(const char *text, char end)
 }
 
 /*
- * Where to resume, in decimal up to `end`. Who has a cursor that cannot be read has seen
- * something, and we do not know what: from the beginning, which mostly means a reset.
+ * Parses a decimal cursor up to `end`. A client with an unreadable cursor has seen
+ * something, but we do not know what, so it starts from the beginning, which usually means
+ * a reset.
  */
 static uint64_t read_cursor(const char *text, char end)
 {
@@ -883,7 +892,7 @@ int get_session_events(struct request *r)
 	return events_join(r, c);
 }
 
-/* What the cursor says of a key, or else what the parameter says. */
+/* Returns the rev for a key from the cursor, or else from the parameter. */
 static uint64_t rev_of(const char *cursor, const char *key, const char *given)
 {
 	size_t n = strlen(key);

@@ -1,7 +1,8 @@
 /*
  * export.c: GET /sessions/{id}/export: a session as a file.
  *
- * export/ makes it, as for `grove export`. JSON of the whole session, as it is, is a snapshot.
+ * The code in export/ does the work, as for `grove export`. An unfiltered JSON export is a
+ * snapshot.
  */
 #include "export/export.h"
 #include "assets.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The page comes with the viewer. */
+/* The page is part of the viewer. */
 static struct grove_slice find_page(void)
 {
 	for (const struct asset *a = assets; a->name; a++)
@@ -22,7 +23,7 @@ static struct grove_slice find_page(void)
 	return (struct grove_slice){ NULL, 0 };
 }
 
-/* What the query asks for; `h` and the view are there already. */
+/* Applies the query parameters; `h` and the view are set. */
 static int set_up(struct request *r, struct held *h, const struct grove_view *v, enum export_format format,
 		  struct export *x)
 {
@@ -55,7 +56,7 @@ static int write_whole(struct request *r, struct export *x)
 	return rc;
 }
 
-/* With a handle of its own for sub-agents: a slow reader must not keep the shared one. */
+/* Opens its own handle for sub-agents, so that a slow client does not block the shared one. */
 static int write_export(struct request *r, struct held *h, struct export *x)
 {
 	int rc;
@@ -76,7 +77,7 @@ static void name_file(struct request *r, const struct held *h, enum export_forma
 	static const char *const types[] = { "text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/json" };
 
 	r->type = types[format];
-	/* the name is made of the id alone, which has no character that means something in a header */
+	/* The file name is the id, provided it has no character with a meaning in headers. */
 	if (h->id[strspn(h->id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] == '\0')
 		reply_header(r, "Content-Disposition", "attachment; filename=\"%.120s.%s\"", h->id,
 			     export_formats[format]);
@@ -100,7 +101,10 @@ int get_export(struct request *r)
 		return reply_fail_status(r, 501, GROVE_ENOTSUP,
 					 "this server was built without the viewer, of which HTML is made");
 	rc = hold_state(r, &h, &v);
-	/* transcripts of sub-agents are files of their own: the state of the log does not cover them */
+	/*
+	 * sub-agents' transcripts are files of their own, which the ETag of the log does
+	 * not cover
+	 */
 	if (query_text(r, "subagents")) {
 		r->etag[0] = '\0';
 		if (rc == 1)

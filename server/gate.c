@@ -1,11 +1,11 @@
 /*
- * gate.c: what every request must pass before it is looked at.
+ * gate.c: checks that every request must pass before it is handled.
  *
- * In order: is it one request and no other hidden in it (headers that must not
- * come twice); is its target one; is it meant for us (Host, which a page of
- * another origin that was led here by its name cannot forge); does it come from
- * our own page, or a program (Origin, Sec-Fetch-Site); who asks; is there such a
- * route, and may they use it; is the body what we read.
+ * In this order: is it a single request, with no header that could hide another; is its
+ * target valid; is it addressed to us (the Host header, which a page of another origin
+ * cannot forge even if its name resolves to us); does it come from our own page or from a
+ * program (Origin, Sec-Fetch-Site); who sent it; does the route exist, and may they use it;
+ * can we read the body.
  */
 #include "gate.h"
 #include "auth.h"
@@ -37,7 +37,7 @@ static const char *header(const struct request *r, const char *name)
 
 struct seen {
 	unsigned host, length, transfer, origin, authorization, type, site;
-	unsigned odd;    /* names that are none */
+	unsigned odd;    /* names that are not valid */
 };
 
 static int begins(const char *name, const char *with)
@@ -48,9 +48,9 @@ static int begins(const char *name, const char *with)
 }
 
 /*
- * The HTTP library accepts "Content-Length : 5", whose name ends with a space, and adds a
- * line that continues a header to the header's name: "Content-Length:" and " 5" become
- * "Content-Length5". Either way it does not see the length that a proxy has seen.
+ * The HTTP library accepts "Content-Length : 5", whose name ends with a space, and appends
+ * a continuation line to the header's name: "Content-Length:" and " 5" become
+ * "Content-Length5". Either way it misses the length that a proxy saw.
  */
 static int odd_name(const char *name)
 {
@@ -76,7 +76,7 @@ static enum MHD_Result count(void *payload, enum MHD_ValueKind kind, const char 
 	return MHD_YES;
 }
 
-/* Digits alone: "+1", "1, 1" and "0x1" are read differently by different programs. */
+/* Accepts digits only: programs disagree about how to read "+1", "1, 1" and "0x1". */
 static int good_length(const char *value)
 {
 	size_t n = strspn(value, "0123456789");
@@ -85,8 +85,8 @@ static int good_length(const char *value)
 }
 
 /*
- * Two programs that read the same bytes as different requests are how one is
- * smuggled past a proxy. What could be read in two ways ends the connection.
+ * Requests are smuggled past a proxy by bytes that two programs read differently. If a
+ * request is ambiguous, we close the connection.
  */
 static unsigned is_one(struct request *r)
 {
@@ -115,7 +115,7 @@ static unsigned is_one(struct request *r)
 
 /* ------------------------------------------------------------ meant for us? */
 
-/* The host of a URL, and where it ends. */
+/* Returns the host of a URL, and its length. */
 static const char *host_of(const char *url, size_t *len)
 {
 	const char *p = strstr(url, "://");
@@ -130,7 +130,7 @@ static int is_host(const char *host, const char *want, size_t len)
 	return strlen(host) == len && !strncasecmp(host, want, len);
 }
 
-/* The public URL that a Host header belongs to; NULL: none. */
+/* Returns the public URL that a Host header matches, or NULL. */
 static const char *public_url(const struct request *r, const char *host)
 {
 	const struct opt_list *urls = &r->server->set->public_urls;
@@ -145,7 +145,7 @@ static const char *public_url(const struct request *r, const char *host)
 	return NULL;
 }
 
-/* A name that only this machine has for itself. */
+/* Returns true if the name always refers to this machine. */
 static int is_local_host(const struct listener *l, const char *host)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]", "grove.localhost" };
@@ -162,10 +162,10 @@ static int is_local_host(const struct listener *l, const char *host)
 	return 0;
 }
 
-/* What a request's Host says about it. */
+/* What the Host header tells us. */
 struct addressed {
 	const char *host;
-	const char *url;   /* the public URL; NULL: it is not one of them */
+	const char *url;   /* the matching public URL, or NULL */
 	int local;
 };
 
@@ -278,7 +278,7 @@ static unsigned good_body(struct request *r)
 	return 0;
 }
 
-/* Nothing says that the request stands for somebody elsewhere. */
+/* Returns true if nothing suggests that the request was forwarded for somebody elsewhere. */
 static int from_here(const struct request *r, const struct addressed *to)
 {
 	return r->peer->listener->loopback && to->local && !header(r, "Forwarded") &&

@@ -1,5 +1,5 @@
 /*
- * gate.h: what every request must pass before it is looked at.
+ * gate.h: checks that every request must pass before it is handled.
  */
 #ifndef SERVER_GATE_H
 #define SERVER_GATE_H
@@ -7,9 +7,9 @@
 #include "server.h"
 
 /*
- * Looks at a request whose header is complete. Returns 0, and r->route and r->who
- * are set; otherwise the HTTP status of the refusal, with the reason in r->detail.
- * r->close is set where nothing after it on the connection can be trusted.
+ * Checks a request whose header is complete. Returns 0 and sets r->route and r->who;
+ * otherwise returns the HTTP status of the refusal, with the reason in r->detail. Sets
+ * r->close if whatever follows on the connection cannot be trusted.
  */
 unsigned gate_check(struct request *r);
 

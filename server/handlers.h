@@ -1,8 +1,8 @@
 /*
- * handlers.h: the functions of the routes.
+ * handlers.h: the functions behind the routes.
  *
- * Each is named for its method and what it is about. It returns 0, or an error
- * whose detail is in r->detail (reply.h).
+ * Each is named after its method and subject. It returns 0, or an error with its detail in
+ * r->detail (reply.h).
  */
 #ifndef SERVER_HANDLERS_H
 #define SERVER_HANDLERS_H
@@ -31,16 +31,16 @@ int get_context(struct request *r);
 int get_diff(struct request *r);
 /* tree.c, entries.c, export.c */
 int get_tree(struct request *r);
-/* The columns of the entries [from, upto) of a view as members, without brackets. */
+/* Writes the columns of the entries [from, upto) as members, without brackets. */
 int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto);
 int get_entries(struct request *r);
 int get_entry(struct request *r);
 int get_text(struct request *r);
 int get_media(struct request *r);
-/* A type that browsers show and that runs nothing: PNG, JPEG, GIF, WebP. */
+/* Returns true for types that browsers display and never execute: PNG, JPEG, GIF, WebP. */
 int is_shown_image(const char *type);
 int get_export(struct request *r);
-/* usage.c: the time zone of days, which is that of the server unless one is asked for */
+/* usage.c: the time zone for days; the server's unless the request names one */
 int read_zone(struct request *r, const char **tz);
 
 /* search.c */
@@ -59,8 +59,9 @@ int get_ingress_file(struct request *r);
 int put_ingress_file(struct request *r);
 /* create.c, change.c */
 /*
- * The store that a new session of `cwd` goes to: one of those that the server was
- * given, `wanted` if that is not NULL; *store NULL: the agents' own. Told.
+ * Chooses the store for a new session in `cwd`, among those of the server: `wanted` unless
+ * that is NULL. *store becomes NULL for the agents' own directories. Sets r->detail if it
+ * fails.
  */
 int choose_store(struct request *r, const char *wanted, const char *cwd, const char **store);
 int post_session(struct request *r);
@@ -75,28 +76,28 @@ int post_continue(struct request *r);
 int put_label(struct request *r);
 
 struct held;
-/* change.c: who has a session open and may write to it. */
+/* change.c: which process has a session open and may write to it. */
 struct in_use {
 	char agent[64];
-	int64_t pid;             /* 0: nobody */
+	int64_t pid;             /* 0 if none */
 };
 void look_for_opener(struct request *r, struct held *h, struct in_use *by);
-/* As the member openBy. */
+/* Writes the member openBy. */
 void put_opener(struct doc *d, const struct in_use *by);
-/* GROVE_ECONFLICT, told as LIVE, if there is somebody. */
+/* Fails with GROVE_ECONFLICT, reported as LIVE, if a process has the session open. */
 int refuse_live(struct request *r, struct held *h);
-/* session.c: the record of a session, as an object's members. */
+/* session.c: writes the record of a session, as members. */
 void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v);
 uint64_t count_entries(const struct grove_view *v);
-/* Whose it is, as the member agentId. */
+/* Writes the owner as the member agentId. */
 void put_owner(struct doc *d, struct held *h);
-/* The state that an answer shows, as members. */
+/* Writes the state that the reply shows, as members. */
 void put_view_state(struct doc *d, const struct grove_view *v);
-/* The id of an entry; NULL: it has none, or there is none (GROVE_NO_ENTRY). */
+/* Returns the id of an entry, or NULL if it has none or `i` is GROVE_NO_ENTRY. */
 const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry *e);
-/* The entry that an id names, "root" included. GROVE_ENOTFOUND, told. */
+/* Finds an entry by id, or "root". GROVE_ENOTFOUND, with r->detail, if there is none. */
 int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out);
-/* Members of a request's body. GROVE_EINVAL, told, for what has another type. */
+/* Reads members of the request body. GROVE_EINVAL, with r->detail, if one has the wrong type. */
 int body_object(struct request *r, struct grove_slice *out);
 int body_text(struct request *r, struct grove_slice object, const char *name, char **out);
 int body_number(struct request *r, struct grove_slice object, const char *name, uint64_t *out, int *given);

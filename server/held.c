@@ -1,5 +1,5 @@
 /*
- * held.c: sessions that are kept open, and the views of them that requests share.
+ * held.c: open sessions, and views of them that requests share.
  */
 #include "held.h"
 #include "auth.h"
@@ -14,11 +14,11 @@
 
 #define HELD_MAX 96u
 #define NAMES_MAX 1024u          /* a power of two */
-#define NAME_FRESH_MS 1000       /* for so long an id means the session that it meant */
-#define WRITER_IDLE_MS 2000      /* a file that is open for writing stops others from rewriting it */
+#define NAME_FRESH_MS 1000       /* how long a looked-up id stays valid */
+#define WRITER_IDLE_MS 2000      /* a file that is open for writing keeps others from rewriting it */
 #define HELD_IDLE_MS 120000
 
-/* What an address meant when it was last looked up. */
+/* The result of the latest lookup of an address. */
 struct name {
 	char *key;
 	struct held *held;
@@ -27,7 +27,8 @@ struct name {
 
 struct helds {
 	struct server *server;
-	struct grove *g;             /* what is opened is opened with this: it outlives the workers */
+	struct grove *g;             /* sessions are opened with this, because it outlives the
+	                                workers */
 	pthread_mutex_t lock;
 	struct held *first;
 	unsigned nr;
@@ -69,9 +70,10 @@ int is_archive(const struct grove_store_about *s)
 	return s->agent && !strcmp(s->agent, "grove");
 }
 
-/* A store that is looked for among those of this server. */
+/* A search for one of this server's stores. */
 struct store_choice {
-	const struct opt_list *named;   /* on the command line; they are reported in that order */
+	const struct opt_list *named;   /* from the command line; stores are reported in that
+	                                   order */
 	const char *wanted, *found;
 	size_t at;
 	int known;
@@ -85,7 +87,7 @@ static int match_store(void *payload, const struct grove_store_about *s)
 	if (!store_is(s->url, c->wanted) || is_archive(s))
 		return 0;
 	c->known = 1;
-	/* what is reported has no password; a directory needs none */
+	/* the reported URL has no password, so use the one we were given; a directory needs none */
 	c->found = at < c->named->nr ? c->named->item[at] : s->dir ? s->url : NULL;
 	return 1;
 }
@@ -158,7 +160,7 @@ static void held_free(struct held *h)
 	free(h);
 }
 
-/* With the lock: takes it out of the table, and out of all names. */
+/* Removes it from the table and from all names. Needs the lock. */
 static void forget(struct helds *all, struct held *h)
 {
 	for (struct held **p = &all->first; *p; p = &(*p)->next)
@@ -190,7 +192,7 @@ void helds_free(struct helds *all)
 	free(all);
 }
 
-/* With the lock: the one that nobody has asked for longest; NULL if all are in use. */
+/* Returns the least recently used session, or NULL if all are in use. Needs the lock. */
 static struct held *oldest(struct helds *all)
 {
 	struct held *found = NULL;
@@ -226,7 +228,7 @@ void helds_tidy(struct helds *all)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* With the lock. */
+/* Needs the lock. */
 static struct name *name_of(struct helds *all, const char *key)
 {
 	return &all->name[fnv(key) & (NAMES_MAX - 1)];
@@ -281,7 +283,7 @@ void hold_drop(struct request *r, struct held *h)
 
 /* ------------------------------------------------------------------- finding */
 
-/* In a database a session has a name and no path. */
+/* A session in a database has a name but no path. */
 static const char *path_of(const struct grove_list_item *i)
 {
 	return i->path && *i->path == '/' ? i->path : NULL;
@@ -318,7 +320,7 @@ static struct held *make(const struct grove_list_item *i, const char *key)
 	return h;
 }
 
-/* The one in the table that this item is; a new one if there is none. */
+/* Finds the item's session in the table, or adds it. */
 static struct held *take(struct helds *all, const struct grove_list_item *i, const char *key)
 {
 	const char *what = what_of(i);
@@ -352,13 +354,13 @@ static struct held *take(struct helds *all, const struct grove_list_item *i, con
 	return h;
 }
 
-/* Ids that could be taken for something else (a path, the newest session) are none. */
+/* Rejects ids that could mean something else, such as a path or the newest session. */
 static int good_id(const char *id)
 {
 	return *id && *id != '-' && *id != '.' && strlen(id) < 256 && !strchr(id, '/') && strcmp(id, "last");
 }
 
-/* "ID~abcd" taken apart: `mark` is "" if there is none. */
+/* Splits "ID~abcd"; `mark` is "" if there is none. */
 static void split_key(const char *key, char *id, size_t size, char mark[5])
 {
 	const char *tilde = strrchr(key, '~');
@@ -380,7 +382,7 @@ static int fits(const struct request *r, const struct grove_list_item *i, const 
 	return !strcmp(i->id, id) && (!*mark || !strcmp(its, mark)) && auth_allows(&r->who, i->store, i->cwd);
 }
 
-/* Beside the error: which sessions the id may mean. */
+/* Adds to the error the sessions that the id may mean. */
 static void put_candidates(struct request *r, const struct grove_list *l, const char *id)
 {
 	char mark[5];
@@ -407,7 +409,7 @@ static void put_candidates(struct request *r, const struct grove_list *l, const 
 	r->error_members = 1;
 }
 
-/* The id is not unique, or its store is named: look at all of them. */
+/* Looks in all stores, because the id is not unique or its store is named. */
 static int find_among_all(struct request *r, const char *id, const char *mark, const char *key,
 			  struct held **out)
 {
@@ -432,7 +434,10 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 	} else if (!rc) {
 		*out = take(r->server->helds, only, key);
 		rc = *out ? 0 : GROVE_ENOMEM;
-		/* in a database only the id names it, which several stores have */
+		/*
+		 * in a database the session is known by its id alone, which another store
+		 * may have, too
+		 */
 		if (!rc && !(*out)->path && !(*out)->own && store_known(r, only->store, &url))
 			rc = pool_open_grove(r->server, url, &(*out)->own);
 	}
@@ -489,7 +494,7 @@ static int is_agent(void *payload, const struct grove_subagent *a)
 	return 1;
 }
 
-/* The transcript of a sub-agent is a session of its own, of its parent's store and directory. */
+/* Finds the transcript of a sub-agent, a separate session in its parent's store and directory. */
 static int find_sub(struct request *r, struct held *parent, const char *sub, struct held **out)
 {
 	struct wanted_agent w = { .id = sub };
@@ -528,7 +533,7 @@ int hold(struct request *r, unsigned flags, struct held **out)
 	int rc = 0;
 
 	*out = NULL;
-	/* whoever deletes or appends means the session; a transcript has an id of its own */
+	/* changes apply to the session itself; to change a transcript, use its own id */
 	if (sub && *sub && r->route->scope > SCOPE_READ)
 		return reply_fail(r, GROVE_EINVAL, "sub is for requests that read");
 	h = flags & HOLD_AFRESH ? NULL : known(r->server->helds, r->capture[0]);
@@ -603,7 +608,7 @@ int hold_view(struct request *r, struct held *h, struct grove_view **out)
 	generation = had ? grove_view_generation(h->view) : 0;
 	if (!rc) {
 		rc = look(r, h);
-		/* a log that was rewritten is opened anew, so that nothing of the old one is kept */
+		/* a rewritten log is opened again, so that nothing of the old one remains */
 		if (rc < 0 || (had && grove_view_generation(h->view) != generation)) {
 			rc = reopen(r, h);
 			if (!rc)
@@ -624,7 +629,7 @@ void hold_owner(struct held *h, struct grove_buf *out)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* An owner is stored beside the log, so a new one does not make a new rev. */
+/* The owner is stored outside the log, so changing it does not change the rev. */
 static int state_etag(struct request *r, struct held *h, const struct grove_view *v)
 {
 	unsigned long long generation = grove_view_generation(v), rev = grove_view_rev(v);
@@ -644,7 +649,7 @@ int hold_state(struct request *r, struct held **h, struct grove_view **v)
 	int rc = hold(r, 0, h);
 
 	*v = NULL;
-	/* the file as it is before it is read: if it is the same later, so is what was read */
+	/* record the file's state before reading: if it is unchanged later, so is what we read */
 	if (!rc && r->route->pace == PACE_SHARED && (*h)->path && !r->shown)
 		r->shown = shown_new(r->server->recent, (*h)->path, (*h)->store, (*h)->cwd);
 	if (!rc)

@@ -1,12 +1,12 @@
 /*
  * http.c: libmicrohttpd, and the life of a request.
  *
- *	target()      its request line was read: the request is made
- *	answer()      its header is complete: the gate
- *	answer() …    its body comes
- *	answer()      all is there: it is answered, or suspended and given to the pool
- *	answer()      resumed: the reply is queued
- *	completed()   sent, or the client has left
+ *	target()      the request line was read: create the request
+ *	answer()      the header is complete: run the gate
+ *	answer() …    the body arrives
+ *	answer()      the body is complete: reply, or suspend and hand over to the pool
+ *	answer()      resumed: queue the reply
+ *	completed()   the reply was sent, or the client has left
  *
  * The post processor and the authentication of libmicrohttpd are not used.
  */
@@ -75,7 +75,7 @@ void request_unref(struct request *r)
 	free(r);
 }
 
-/* The target as it came, before anybody changed it. What this returns is the request's `con_cls`. */
+/* Called with the target as it was received. The return value becomes `con_cls`. */
 static void *target(void *cls, const char *uri, struct MHD_Connection *connection)
 {
 	struct listener *l = cls;
@@ -93,7 +93,7 @@ static void *target(void *cls, const char *uri, struct MHD_Connection *connectio
 	return r;
 }
 
-/* libmicrohttpd decodes nothing. */
+/* Keeps libmicrohttpd from decoding the target; see target.c. */
 static size_t leave_escaped(void *cls, struct MHD_Connection *connection, char *text)
 {
 	(void)cls;
@@ -132,7 +132,7 @@ static void receive(struct request *r, const char *data, size_t len)
 	}
 }
 
-/* On a thread of the pool. */
+/* Runs on a thread of the pool. */
 static void work(struct request *r)
 {
 	route_run(r);
@@ -203,7 +203,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
 
 /* ------------------------------------------------------------------ the log */
 
-/* Neither query nor body: words that somebody looks for are content, too. */
+/* Logs neither the query nor the body: search terms are content, too. */
 static void log_access(const struct request *r, int64_t us, uint64_t sent)
 {
 	struct doc d = { GROVE_BUF_INIT, 0 };
@@ -280,7 +280,7 @@ static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, so
 	return MHD_YES;
 }
 
-/* What libmicrohttpd says may hold a target or a header: only that it said something is kept. */
+/* libmicrohttpd's messages may contain a target or a header, so we only count them. */
 static void library_said(void *cls, const char *fmt, va_list ap)
 {
 	struct listener *l = cls;
@@ -338,10 +338,10 @@ int http_start(struct server *s, char *why, size_t size)
 }
 
 /*
- * New connections were refused since the server began to stop, and streams were ended:
- * libmicrohttpd must not stop with a connection that sleeps. It closes the socket.
- * (MHD_quiesce_daemon() would be the way to refuse connections, but with several threads
- * two of them may take the socket out of one epoll set, and the second aborts.)
+ * By now, new connections are refused and streams have ended, because libmicrohttpd must
+ * not be stopped while a connection is suspended. It closes the socket.
+ * (MHD_quiesce_daemon() is the documented way to refuse connections, but with several
+ * threads two of them may remove the socket from one epoll set, and the second aborts.)
  */
 void http_stop(struct server *s)
 {

@@ -1,9 +1,8 @@
 /*
- * ingress.c: lines of other machines, and ours for them.
+ * ingress.c: lines from other machines, and ours for them.
  *
- * What is stored goes out as it is, and what comes in is stored as it is: the
- * library knows which lines are there already, and keeps the leaf where it was.
- * docs/internals/sync.md has the whole of it.
+ * Lines are sent and stored byte for byte. The library recognizes lines that are already
+ * there, and leaves the leaf where it was. See docs/internals/sync.md.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIFFERING_MAX 100        /* ids that an answer lists */
+#define DIFFERING_MAX 100        /* maximum number of ids in a reply */
 #define FILES_AT 5               /* /api/v1/ingress/{id}/files/… */
 
 static int fail_carry(struct request *r, struct grove_carry *c, int rc)
@@ -32,7 +31,7 @@ static void state_headers(struct request *r, uint64_t seq, uint64_t generation)
 	reply_header(r, "Grove-Generation", "%llu", (unsigned long long)generation);
 }
 
-/* A handle for this request alone: a long answer must not keep others waiting. */
+/* Opens a handle for this request alone, so that a long reply does not block others. */
 static int open_reader(struct request *r, struct held *h, struct grove_carry **out)
 {
 	struct grove_carry_options o = { .size = sizeof(o) };
@@ -74,7 +73,7 @@ struct put {
 	struct grove_carry_append_options o;
 	struct grove_slice *line;
 	size_t nr;
-	struct grove_buf differing;      /* ids, with a NUL after each */
+	struct grove_buf differing;      /* ids, each followed by a NUL */
 	unsigned nr_differing;
 };
 
@@ -87,7 +86,7 @@ static int note_differing(void *payload, const char *id)
 	return grove_buf_add(&p->differing, (struct grove_slice){ id, strlen(id) + 1 });
 }
 
-/* The lines of the body; the last one need not have its LF. */
+/* Splits the body into lines; the last need not end with LF. */
 static int split_lines(struct request *r, struct put *p)
 {
 	const char *at = r->body.ptr, *end = at + r->body.len;
@@ -168,8 +167,8 @@ static int append(struct request *r, struct grove_carry *c, const struct put *p)
 /* ------------------------------------------------- sessions that are not there */
 
 /*
- * Where a new session goes. A token with limits has to say its directory, and an id
- * that somebody else's session has cannot be taken.
+ * Chooses where a new session goes. A limited token must name a directory within its
+ * limits, and cannot take an id that somebody else's session has.
  */
 static int open_new(struct request *r, struct grove **own, struct grove_carry **out)
 {
@@ -216,14 +215,14 @@ static int append_new(struct request *r, const struct put *p)
 	return rc;
 }
 
-/* One handle for all who send to a session: it knows the lines that are there. */
+/* All clients that send to a session share a handle, which knows the existing lines. */
 static int with_writer(struct request *r, struct held *h, int (*run)(struct request *r, struct grove_carry *c, const void *p),
 		       const void *p)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
 	int rc = 0;
 
-	/* as long as something is written, nobody closes the handles */
+	/* handles are not closed while a write is in progress */
 	pthread_mutex_lock(&h->lock);
 	h->writes++;
 	pthread_mutex_unlock(&h->lock);
@@ -248,7 +247,7 @@ static int append_held(struct request *r, struct grove_carry *c, const void *p)
 	return append(r, c, p);
 }
 
-/* Not there, as far as this client may know. */
+/* Treats a session that this client may not see as absent. */
 static int hold_or_none(struct request *r, struct held **h)
 {
 	int rc = hold(r, HOLD_ALONE, h);
@@ -280,7 +279,7 @@ int put_ingress(struct request *r)
 struct listing {
 	struct request *r;
 	struct grove_carry *c;
-	int logs;                        /* which of them this time */
+	int logs;                        /* which kind is listed in this pass */
 };
 
 static int put_part(void *payload, const struct grove_carry_part *p)
@@ -294,7 +293,7 @@ static int put_part(void *payload, const struct grove_carry_part *p)
 		return 0;
 	if (p->is_log) {
 		rc = grove_carry_state(l->c, p->name, &st);
-		/* nothing in it, or no log that can be read: it is not carried */
+		/* empty, or not a readable log: skip it */
 		if (rc)
 			return rc == GROVE_ENOMEM ? rc : 0;
 	}
@@ -359,7 +358,7 @@ int get_ingress_files(struct request *r)
 	return rc;
 }
 
-/* The name may have several parts, each a segment of the path. */
+/* The name may span several segments of the path. */
 static int file_name(struct request *r, struct grove_buf *out)
 {
 	int rc = 0;
@@ -427,7 +426,7 @@ static int put_bytes(struct request *r, struct grove_carry *c, const void *name)
 	return 0;
 }
 
-/* A blob may come before the lines that refer to it, and before their session. */
+/* A blob may arrive before the lines that refer to it, and before their session exists. */
 int put_ingress_file(struct request *r)
 {
 	struct grove_buf name = GROVE_BUF_INIT;

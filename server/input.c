@@ -1,5 +1,5 @@
 /*
- * input.c: what the body of a request says.
+ * input.c: reading the body of a request.
  */
 #include "programs/body.h"
 #include "handlers.h"
@@ -49,7 +49,7 @@ int body_text(struct request *r, struct grove_slice object, const char *name, ch
 		return 0;
 	if (*v.ptr != '"')
 		return reply_fail(r, GROVE_EINVAL, "%s is a text", name);
-	/* escapes only ever become shorter */
+	/* decoding an escape never makes it longer */
 	*out = malloc(v.len + 4);
 	if (!*out)
 		return GROVE_ENOMEM;

@@ -1,9 +1,9 @@
 /*
- * list.c: GET /sessions: which sessions there are, filtered, counted and paged.
+ * list.c: GET /sessions: the list of sessions, filtered, counted and paged.
  *
- * The library lists; here its items are chosen from and counted. A cursor is the
- * place and the key of the last item of a page: if that item is gone, or moved, the
- * place serves.
+ * The library makes the list; we filter and count its items. A cursor holds the position
+ * and the key of the last item on a page. If that item is gone or has moved, we go by the
+ * position.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -19,23 +19,23 @@
 #define LIMIT_DEFAULT 100u
 #define LIMIT_MAX 2000u
 #define FACETS_MAX 400u
-#define SORT_COST (GROVE_SORT_RELEVANCE + 1)  /* an order of ours, after those of the library */
+#define SORT_COST (GROVE_SORT_RELEVANCE + 1)  /* our own sort order, after the library's */
 
 struct wish {
 	const char *store, *agent, *project;
 	int branched, damaged, labelled, shape, cost, facets;
 	int running;               /* only sessions that are open */
-	int dearest;               /* the one that cost most comes first */
-	int expiring;              /* the list has only those that are deleted soon */
+	int dearest;               /* most expensive first */
+	int expiring;              /* the list has only sessions that will be deleted soon */
 	const struct opened_set *open;
 	const struct grove_list *list;
 	uint64_t limit;
 };
 
-/* One item that was chosen. */
+/* An item that passed the filters. */
 struct row {
 	const struct grove_list_item *item;
-	size_t at;       /* its place in the list */
+	size_t at;       /* its index in the list */
 	int unique;      /* no other session has its id */
 };
 
@@ -72,7 +72,7 @@ static int is_damaged(const struct grove_list_item *i)
 	return i->has_shape && (i->malformed || i->torn);
 }
 
-/* A name that ends with a colon stands for all stores of that kind. */
+/* A name that ends with a colon means all stores of that kind. */
 static int in_store(const char *store, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -97,7 +97,7 @@ static int by_id(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-/* Marks the rows whose id several sessions have: sorted, they stand side by side. */
+/* Finds ids that several sessions share: sorted by id, they are neighbours. */
 static int mark_unique(const struct grove_list *l, struct rows *rows)
 {
 	size_t nr = grove_list_count(l);
@@ -118,7 +118,7 @@ static int mark_unique(const struct grove_list *l, struct rows *rows)
 	return 0;
 }
 
-/* What has no known cost comes last; equal ones stay in the list's order. */
+/* Sessions without a known cost come last; equal ones keep the list's order. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -152,7 +152,7 @@ static void put_key(const struct row *w, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 
-/* Whom the session belongs to, if a host said so. */
+/* The session's owner, if a host has set one. */
 static void put_item_owner(struct doc *d, const struct wish *w, size_t at)
 {
 	struct grove_buf owner = GROVE_BUF_INIT;
@@ -173,10 +173,10 @@ static void put_item(struct request *r, const struct wish *wish, const struct ro
 
 	put_key(w, key, sizeof(key));
 	doc_open(d, '{');
-	d->buf.len--;  /* the item's own bracket */
+	d->buf.len--;  /* the item brings its own bracket */
 	if (!d->rc)
 		d->rc = grove_list_item_json(i, &d->buf);
-	d->buf.len--;  /* it goes on */
+	d->buf.len--;  /* more members follow */
 	doc_member(d, "key", key);
 	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE && !i->archived);
 	if (i->depth)
@@ -219,8 +219,8 @@ static int by_count(const void *a, const void *b)
 }
 
 /*
- * `w` lacks the filter that the facet is about: whoever looks at one project wants
- * to see how many sessions the others have.
+ * `w` lacks the filter that the facet counts: somebody who looks at one project wants to
+ * see how many sessions the others have.
  */
 static void put_facet(struct request *r, const char *name, const struct wish *w,
 		      const char *(*of)(const struct grove_list_item *i))
@@ -254,7 +254,7 @@ static const char *store_of(const struct grove_list_item *i)
 	return i->store;
 }
 
-/* How many there are of each view, whichever of them is looked at. */
+/* Counts the sessions of every view, whichever is shown. */
 static void put_views(struct request *r, struct wish w)
 {
 	uint64_t all = 0, named = 0, running = 0, branched = 0, damaged = 0, labelled = 0;
@@ -313,7 +313,10 @@ static int good_cursor(struct request *r, const char *cursor)
 	return 0;
 }
 
-/* The place after the item that a cursor names; where that was, if it is gone. */
+/*
+ * Returns the position after the item that the cursor names or, if that is gone, after its
+ * old position.
+ */
 static size_t after_cursor(const struct rows *rows, const char *cursor)
 {
 	char key[300];
@@ -352,7 +355,7 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 
 /* ---------------------------------------------------------------- the route */
 
-/* What is chosen by more than a name; some of it needs the trees of all sessions. */
+/* Filters by more than the name. Some of these need the trees of all sessions. */
 static int read_filters(struct request *r, struct wish *w, struct grove_list_options *o)
 {
 	static const char *const fields[] = { "shape", "cost", NULL };
@@ -414,7 +417,7 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	return rc ? rc : read_filters(r, w, o);
 }
 
-/* Grows when any of them was written to. */
+/* Increases when any of the sessions is written to. */
 static uint64_t rev_of(const struct grove_list *l)
 {
 	int64_t newest = 0;

@@ -1,5 +1,5 @@
 /*
- * listen.c: the addresses that the server listens on.
+ * listen.c: the addresses the server listens on.
  */
 #include "listen.h"
 
@@ -31,7 +31,7 @@ static int fail(const char *spec, const char *what, char *why, size_t size)
 	return -1;
 }
 
-/* What the socket is bound to: URL, Host, port. */
+/* Fills in URL, Host and port from what the socket is bound to. */
 static void describe(struct listener *l, int tls)
 {
 	union address a = { .any = { 0 } };
@@ -58,7 +58,10 @@ static void describe(struct listener *l, int tls)
 	snprintf(l->url, sizeof(l->url), "%s://%s", tls ? "https" : "http", l->host);
 }
 
-/* A socket that a server left behind when it was killed is in the way; one that answers is not ours to take. */
+/*
+ * Returns true if the socket was left by a server that was killed. One that answers belongs
+ * to somebody else.
+ */
 static int is_left_behind(const union address *a, socklen_t len)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -99,7 +102,7 @@ static int open_unix(struct listener *l, const char *spec, char *why, size_t siz
 	return 0;
 }
 
-/* "HOST:PORT" taken apart; brackets around an IPv6 address are left out. */
+/* Splits "HOST:PORT" and strips the brackets of an IPv6 address. */
 static int split(const char *spec, char *host, size_t size, const char **port)
 {
 	const char *colon = strrchr(spec, ':'), *from = spec;
@@ -213,7 +216,10 @@ void listen_raise_limits(void)
 	struct rlimit r;
 
 	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		/* libraries that use select() are not asked for a descriptor this high */
+		/*
+		 * a limit; some libraries still use select(), which cannot handle high
+		 * descriptors
+		 */
 		r.rlim_cur = r.rlim_max < 65536 ? r.rlim_max : 65536;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}

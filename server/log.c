@@ -1,5 +1,5 @@
 /*
- * log.c: what the server tells those who run it.
+ * log.c: the server's log for administrators.
  */
 #include "log.h"
 #include "server.h"
@@ -10,7 +10,10 @@ void log_write(const struct doc *d)
 {
 	ssize_t n;
 
-	/* one write for a line, so that threads do not mix theirs; nobody to tell if it fails */
+	/*
+	 * one write per line keeps threads from mixing theirs; if it fails there is nobody
+	 * to tell
+	 */
 	if (!d->rc) {
 		n = write(STDERR_FILENO, d->buf.ptr, d->buf.len);
 		(void)n;

@@ -1,8 +1,8 @@
 /*
  * main.c: grove-serve, the program behind `grove serve` and `grove token`.
  *
- * A program of its own, so that the libraries it needs are loaded by nobody else:
- * `grove` hands its words over by exec.
+ * It is a separate program so that its libraries are loaded by nobody else; `grove` passes
+ * its arguments on through exec.
  */
 #include "auth.h"
 #include "events.h"
@@ -124,7 +124,7 @@ static int open_listeners(struct server *s, char *why, size_t size)
 	return rc;
 }
 
-/* Whoever can reach us from elsewhere must be able to show who they are. */
+/* Clients on other machines must be able to authenticate. */
 static int check_reach(const struct server *s, char *why, size_t size)
 {
 	for (unsigned i = 0; i < s->nr_listeners; i++)
@@ -170,7 +170,7 @@ static int start_indexer(struct server *s)
 static int set_up(struct server *s, char *why, size_t size)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	/* most of them wait for a disk or a database, so there are more than processors */
+	/* more threads than processors, because most wait for a disk or a database */
 	unsigned workers = cores < 4 ? 8 : cores > 8 ? 16 : 2 * (unsigned)cores;
 
 	s->tls = s->set->tls_cert != NULL;
@@ -189,9 +189,9 @@ static int set_up(struct server *s, char *why, size_t size)
 }
 
 /*
- * In the order that lets everybody finish: no new connections; event streams are
- * told and ended; what the pool has is done, so appends are answered; then
- * libmicrohttpd may stop, for no connection sleeps any more.
+ * Stops in an order that lets everything finish: accept no new connections; end the event
+ * streams; let the pool finish, so that appends are acknowledged; then stop libmicrohttpd,
+ * which by now has no suspended connection.
  */
 static void tear_down(struct server *s)
 {
@@ -219,7 +219,7 @@ static void tear_down(struct server *s)
 
 /* ------------------------------------------------------------------ running */
 
-/* What a person does first: the address, with a code where one is needed. */
+/* Prints what people need first: the address, with a sign-in code if necessary. */
 static void announce(struct server *s)
 {
 	const char *page = s->set->at ? s->set->at : "/";
@@ -257,7 +257,7 @@ static void tidy(struct server *s)
 	recent_tidy(s->recent);
 }
 
-/* Until we are asked to stop. Signals are blocked in every other thread. */
+/* Runs until asked to stop. All other threads block signals. */
 static void run(struct server *s, const sigset_t *signals)
 {
 	const struct timespec second = { 1, 0 };
@@ -308,7 +308,7 @@ static int cmd_serve(int argc, char **argv)
 	char why[512];
 	int status;
 
-	/* addresses of the configuration are no usage: they fail when they are opened */
+	/* a bad address in the configuration is not a usage error; it fails when it is opened */
 	if (parse(&s, &argc, argv, why, sizeof(why)) || good_addresses(&s, why, sizeof(why)) ||
 	    settings_complete(&s, why, sizeof(why)) || good_urls(&s, why, sizeof(why)))
 		status = usage(why);

@@ -1,5 +1,5 @@
 /*
- * metrics.c: what /metrics tells.
+ * metrics.c: the figures at /metrics.
  */
 #include "metrics.h"
 #include "peer.h"
@@ -14,17 +14,18 @@ static const char *const bucket_name[BUCKETS] = { "0.0005", "0.001", "0.0025", "
 						  "0.025", "0.1", "0.5", "2.5", "10" };
 
 struct histogram {
-	_Atomic uint64_t bucket[BUCKETS + 1];   /* each for itself; the last: longer */
+	_Atomic uint64_t bucket[BUCKETS + 1];   /* not cumulative; the last one is for anything
+	                                           longer */
 	_Atomic uint64_t us;
 };
 
 struct per_route {
-	_Atomic uint64_t by_class[6];           /* of the status: 2 for 200 … 299 */
+	_Atomic uint64_t by_class[6];           /* by status: 2 for 200 … 299 */
 	struct histogram time;
 };
 
 struct metrics {
-	struct per_route *route;   /* one more than there are routes: for none of them */
+	struct per_route *route;   /* the extra one is for requests without a route */
 	struct histogram append;
 	_Atomic uint64_t sent, entries, store_errors, library_messages;
 	atomic_int streams;
@@ -112,7 +113,7 @@ static void put_histogram(struct doc *d, const char *name, const char *labels, c
 	}
 	sum += h->bucket[BUCKETS];
 	doc_printf(d, "grove_%s_bucket{%sle=\"+Inf\"} %llu\n", name, labels, (unsigned long long)sum);
-	/* a label that is left is without its comma */
+	/* drop the trailing comma */
 	doc_printf(d, "grove_%s_sum%s%.*s%s %.6f\n", name, *labels ? "{" : "", *labels ? (int)strlen(labels) - 1 : 0,
 		   labels, *labels ? "}" : "", (double)h->us / 1e6);
 	doc_printf(d, "grove_%s_count%s%.*s%s %llu\n", name, *labels ? "{" : "", *labels ? (int)strlen(labels) - 1 : 0,

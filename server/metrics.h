@@ -1,5 +1,5 @@
 /*
- * metrics.h: what /metrics tells, in the text format of Prometheus.
+ * metrics.h: the figures at /metrics, in the text format of Prometheus.
  */
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
@@ -9,15 +9,15 @@
 int metrics_new(struct metrics **out);
 void metrics_free(struct metrics *m);
 
-/* A request ended. */
+/* Counts a finished request. */
 void metrics_count(struct metrics *m, const struct request *r, int64_t us, uint64_t sent);
-/* Entries were appended, in that time. */
+/* Counts appended entries and the time that took. */
 void metrics_append(struct metrics *m, size_t entries, int64_t us);
-/* A call of the library failed on a store (not for what was asked). */
+/* Counts a failure of a store, as opposed to a bad request. */
 void metrics_store_error(struct metrics *m);
-/* libmicrohttpd had something to say. */
+/* Counts a message from libmicrohttpd. */
 void metrics_library_message(struct metrics *m);
-/* Event streams that are open: 1 or -1. */
+/* Counts open event streams; `by` is 1 or -1. */
 void metrics_streams(struct metrics *m, int by);
 
 /* GET /metrics */

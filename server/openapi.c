@@ -1,5 +1,5 @@
 /*
- * openapi.c: the table of routes as an OpenAPI document.
+ * openapi.c: the route table as an OpenAPI document.
  */
 #include "export/columns.h"
 #include "reply.h"
@@ -115,7 +115,7 @@ static const char *type_name(char letter)
 	return at && *at ? names[at - letters] : NULL;
 }
 
-/* One member of an answer, "name?:s0". Returns what follows it. */
+/* Writes one member of a reply, such as "name?:s0". Returns what follows it. */
 static const char *put_answer_member(struct doc *d, const char *p)
 {
 	size_t n = strcspn(p, "?:");
@@ -156,7 +156,7 @@ static int has_body(const struct route *t)
 	return t->body || t->takes || (!strcmp(t->method, "POST") && strstr(t->path, "/entries"));
 }
 
-/* The types that an answer may have. */
+/* The possible content types of a reply. */
 static void put_content(struct doc *d, const struct route *t)
 {
 	const char *type = t->gives ? t->gives : "application/json", *end;
@@ -208,7 +208,7 @@ static void put_paths(struct doc *d)
 	doc_name(d, "paths");
 	doc_open(d, '{');
 	for (size_t i = 0; i < nr_routes; i++) {
-		/* rows of one path stand side by side, in whatever order of the table */
+		/* group the rows of each path, wherever they are in the table */
 		size_t j = 0;
 
 		while (strcmp(routes[j].path, routes[i].path))

@@ -1,5 +1,5 @@
 /*
- * opened.c: which sessions processes have open, as it was a moment ago.
+ * opened.c: which sessions are open in some process, as of a moment ago.
  */
 #include "opened.h"
 
@@ -11,8 +11,8 @@
 struct openers {
 	pthread_mutex_t lock;
 	pthread_cond_t seen;
-	int looking;               /* somebody looks, without the lock */
-	struct opened_set *last;   /* NULL: nobody has asked */
+	int looking;               /* a thread is looking, without the lock */
+	struct opened_set *last;   /* NULL if nobody has asked yet */
 };
 
 static void unref(struct opened_set *s)
@@ -67,7 +67,7 @@ static int add(void *payload, const struct grove_opener *o)
 	return copy(o->path, &x->path) || copy(o->session_id, &x->id) || copy(o->agent, &x->agent) ? GROVE_ENOMEM : 0;
 }
 
-/* Looks, with the lock given up meanwhile: it takes its time on a busy machine. */
+/* Looks, releasing the lock meanwhile, because this takes a while on a busy machine. */
 static int look(struct openers *o, struct grove *g)
 {
 	struct opened_set *s = calloc(1, sizeof(*s));

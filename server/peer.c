@@ -1,12 +1,12 @@
 /*
- * peer.c: the other ends of our connections.
+ * peer.c: the clients at the other end of our connections.
  *
- * libmicrohttpd ends a connection that is idle, but one byte a second keeps it
- * open for ever. So a thread looks at all connections once a second and shuts down
- * the sockets of those that have not sent a complete header in time, or whose body
- * comes too slowly. A socket is not closed by us: libmicrohttpd notices the end and
- * does it. It tells us (peer_end) before it closes the descriptor, under the same
- * lock, so we never shut down one that has become somebody else's.
+ * libmicrohttpd closes an idle connection, but a client that sends one byte per second can
+ * keep one open forever. So a thread checks all connections once a second, and shuts down
+ * the sockets of those that have not sent a complete header in time or whose body arrives
+ * too slowly. We never close a socket: libmicrohttpd notices the shutdown and does that. It
+ * calls peer_end() first, under the same lock, so we never shut down a descriptor that has
+ * been reused.
  */
 #include "peer.h"
 
@@ -182,7 +182,7 @@ void peer_enter(struct peers *all, struct peer *p, int phase)
 	p->phase = phase;
 	p->since = now_ms();
 	p->received = 0;
-	/* a connection that has asked before may rest; libmicrohttpd counts that time */
+	/* a connection may be idle between requests; libmicrohttpd limits that time */
 	p->allowed = (IDLE_SECONDS + HEADER_SECONDS) * 1000;
 	pthread_mutex_unlock(&all->lock);
 }
@@ -206,7 +206,7 @@ unsigned peers_count(struct peers *p)
 
 /* -------------------------------------------------------------------- users */
 
-/* The two ends of a connection, as the kernel's table has them for the other side. */
+/* The two ends of a connection, as the kernel's table lists them for the other side. */
 struct ends {
 	int family;
 	unsigned char theirs[16], ours[16];
@@ -244,7 +244,7 @@ static int ends_of(int fd, struct ends *e)
 	return end_of(&theirs.room, e->theirs, &e->their_port);
 }
 
-/* Asks the kernel for one row of its table of sockets. Returns the user, or -1. */
+/* Asks the kernel for one row of its socket table. Returns the user id, or -1. */
 static long ask_netlink(const struct ends *e)
 {
 	struct {
@@ -284,7 +284,7 @@ static long ask_netlink(const struct ends *e)
 	return user;
 }
 
-/* An address as /proc/net/tcp spells it: words of the machine's byte order. */
+/* Spells an address as /proc/net/tcp does: words in the machine's byte order. */
 static void proc_address(char *out, size_t size, const unsigned char *address, int family, in_port_t port)
 {
 	size_t at = 0;
@@ -298,7 +298,7 @@ static void proc_address(char *out, size_t size, const unsigned char *address, i
 	snprintf(out + at, size - at, ":%04X", ntohs(port));
 }
 
-/* Where netlink is not to be had: the same table as text. */
+/* Reads the same table as text, where netlink is not available. */
 static long ask_proc(const struct ends *e)
 {
 	char theirs[48], ours[48], local[48], remote[48], line[512];

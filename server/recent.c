@@ -1,5 +1,5 @@
 /*
- * recent.c: replies that were given a moment ago.
+ * recent.c: a cache of recent replies.
  */
 #include "recent.h"
 #include "auth.h"
@@ -14,15 +14,16 @@
 #define BYTES_MAX (16u << 20)
 #define FRESH_MS 1000
 /*
- * A file whose time is so young may change again without another time: what was read
- * of it is not trusted to be the last.
+ * A file modified this recently may change again without getting a new time, so what was
+ * read from it is not cached.
  */
 #define SETTLED_MS 50
 
 struct kept {
-	unsigned refs;           /* under the lock; the table has one */
+	unsigned refs;           /* protected by the lock; the table holds one */
 	char *target;
-	char who[TOKEN_NAME_MAX];   /* what is shown depends on who asks: what is writable, which ids are unique */
+	char who[TOKEN_NAME_MAX];   /* replies depend on the client: what is writable, which ids
+	                               are unique */
 	enum scope scope;
 	struct shown *of;
 	int64_t made;            /* ms */
@@ -35,7 +36,7 @@ struct recent {
 	pthread_mutex_t lock;
 	struct kept *slot[SLOTS];
 	uint64_t bytes;
-	atomic_ulong era;        /* changes of ours */
+	atomic_ulong era;        /* counts our own changes */
 };
 
 /* --------------------------------------------------------------- what is shown */
@@ -71,7 +72,7 @@ static int is_settled(const struct stat *file)
 	return wall_ms() - ((int64_t)file->st_mtim.tv_sec * 1000 + file->st_mtim.tv_nsec / 1000000) > SETTLED_MS;
 }
 
-/* Is the file as it was? */
+/* Returns true if the file has not changed. */
 static int still_holds(const struct shown *s)
 {
 	struct stat now;
@@ -92,7 +93,7 @@ int recent_new(struct recent **out)
 	return 0;
 }
 
-/* With the lock, here and below. */
+/* Needs the lock, here and below. */
 static void unref(struct kept *k)
 {
 	if (!k || --k->refs)
@@ -161,7 +162,10 @@ static struct kept **slot_of(struct recent *all, const char *target, const char 
 
 /* ------------------------------------------------------------------ keep, answer */
 
-/* What is sent to other machines may be packed, and differs by what they accept. */
+/*
+ * Replies to other machines may be compressed, depending on what they accept, so they are
+ * not cached.
+ */
 int recent_wants(const struct request *r)
 {
 	return r->shown && r->raw && r->status == 200 && *r->etag && !r->stream && r->file < 0 && !r->nr_headers &&
@@ -185,7 +189,7 @@ void recent_keep(struct recent *all, struct request *r, struct MHD_Response *res
 	pthread_mutex_lock(&all->lock);
 	slot = slot_of(all, k->target, k->who);
 	drop(all, slot);
-	/* what was changed while it was written may not be in it */
+	/* a change during the write may be missing from the reply */
 	if (k->of->era == atomic_load(&all->era) && all->bytes + k->bytes <= BYTES_MAX) {
 		*slot = k;
 		all->bytes += k->bytes;

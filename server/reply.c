@@ -1,5 +1,5 @@
 /*
- * reply.c: what is said in answer to a request.
+ * reply.c: the reply to a request.
  */
 #include "recent.h"
 #include "reply.h"
@@ -49,7 +49,7 @@ unsigned reply_status(int code)
 void reply_error(struct request *r, int code, unsigned status)
 {
 	const struct grove_detail *why = &r->detail;
-	struct doc extra = r->out;  /* members that the function added to the error, or nothing */
+	struct doc extra = r->out;  /* members that the handler added to the error, if any */
 
 	memset(&r->out, 0, sizeof(r->out));
 	r->status = status ? status : reply_status(code);
@@ -206,7 +206,7 @@ static void add_headers(struct request *r, struct MHD_Response *response)
 
 /* --------------------------------------------------------------------- gzip */
 
-/* "gzip" is listed, and not with the weight 0, by which a client rules it out. */
+/* Returns true if "gzip" is listed, unless with weight 0, which rules it out. */
 static int accepts_gzip(const char *list)
 {
 	const char *p = strstr(list, "gzip"), *weight;
@@ -223,7 +223,7 @@ static int accepts_gzip(const char *list)
 	return *weight >= '1' && *weight <= '9';
 }
 
-/* Loopback is faster than any compression; what is packed already stays. */
+/* Loopback is faster than any compression, and compressed data stays as it is. */
 static int wants_gzip(const struct request *r)
 {
 	const char *accept = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Accept-Encoding");

@@ -394,7 +394,7 @@ const struct route routes[] = {
 };
 const size_t nr_routes = sizeof(routes) / sizeof(routes[0]);
 
-/* The viewer: whatever is neither the API nor the figures. */
+/* The viewer: any path outside the API and the metrics. */
 static const struct route page = {
 	"GET", "/", SCOPE_NONE, PACE_QUICK, get_page, "The viewer.", .gives = "text/html"
 };
@@ -419,7 +419,7 @@ static int is_capture(const char *segment)
 	return segment[1] == '{';
 }
 
-/* Compares a path with a pattern, segment by segment, and fills in what stands for names. */
+/* Matches a path against a pattern, segment by segment, and captures the named ones. */
 static int matches(struct request *r, const struct route *t)
 {
 	unsigned captures = 0, i = 0;

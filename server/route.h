@@ -1,8 +1,8 @@
 /*
  * route.h: the table of routes.
  *
- * One row for each: how it is asked, what it takes, who may, what answers it. The
- * OpenAPI document is made from it, and so are the messages about what is wrong.
+ * Each row has the method and path, the parameters, the required scope and the handler. The
+ * OpenAPI document and the messages about wrong parameters are generated from the table.
  */
 #ifndef SERVER_ROUTE_H
 #define SERVER_ROUTE_H
@@ -10,29 +10,29 @@
 #include "server.h"
 
 enum route_pace {
-	PACE_QUICK,      /* answered on the connection's own thread */
-	PACE_SLOW,       /* on the pool: it may read files, or ask a database */
-	PACE_SHARED      /* the same; requests for it at the same time share one answer */
+	PACE_QUICK,      /* handled on the connection's own thread */
+	PACE_SLOW,       /* handled by the pool: it may read files or query a database */
+	PACE_SHARED      /* the same, and identical requests at the same time share a reply */
 };
 
 enum param_type {
 	PARAM_TEXT,
 	PARAM_NUMBER,
 	PARAM_FLAG,      /* 1 or true */
-	PARAM_JSON       /* of a body: any value */
+	PARAM_JSON       /* any value in a body */
 };
 
 enum param_flags {
 	PARAM_REQUIRED = 1,
-	PARAM_NULL = 2,  /* null is a value as well */
-	PARAM_MANY = 4   /* may be given several times */
+	PARAM_NULL = 2,  /* null is allowed */
+	PARAM_MANY = 4   /* may be repeated */
 };
 
 struct param {
 	const char *name;        /* NULL ends the list */
 	enum param_type type;
 	unsigned flags;
-	const char *values;      /* "a|b": one of these; NULL: any */
+	const char *values;      /* "a|b": one of these; NULL if any */
 	const char *about;
 };
 
@@ -44,44 +44,48 @@ struct route {
 	int (*run)(struct request *r);
 	const char *about;
 	const struct param *query, *body;   /* NULL: none */
-	const char *takes;       /* type of the body; NULL: JSON, if there is one */
-	const char *gives;       /* types of the answer, with | between them; NULL: JSON */
-	unsigned status;         /* of success; 0: 200 */
+	const char *takes;       /* content type of the body; NULL for JSON, if there is a body */
+	const char *gives;       /* content types of the reply, separated by |; NULL for JSON */
+	unsigned status;         /* on success; 0 means 200 */
 	/*
-	 * The members of a JSON answer: "id:s name?:s0". "?": it may be missing; s, i, n, b,
-	 * a, o: a string, integer, number, boolean, array, object, "*": anything; "0": or null.
+	 * The members of a JSON reply, such as "id:s name?:s0". "?" marks an optional one.
+	 * The types are s, i, n, b, a, o (string, integer, number, boolean, array, object)
+	 * and "*" (any); "0" means that it may be null.
 	 */
 	const char *answer;
-	int rest;                /* the last name stands for one segment or more */
-	unsigned body_max;       /* bytes; 0: BODY_MAX */
-	int owner;               /* the reply says whose the session is, which is not in the log */
+	int rest;                /* the last name matches one or more segments */
+	unsigned body_max;       /* bytes; 0 means BODY_MAX */
+	int owner;               /* the reply shows the session's owner, which is not in the log */
 };
 
 extern const struct route routes[];
 extern const size_t nr_routes;
-/* The row's number; nr_routes for the viewer's page, and for none. */
+/* Returns the row's number, or nr_routes for the viewer's page and for no route. */
 size_t route_index(const struct route *t);
 
 /*
- * The route of a request, whose captures are filled in. NULL if there is none; then
- * *methods has a bit for each method that the address takes.
+ * Finds the route and fills in the captures. Returns NULL if there is none; *methods then
+ * has a bit for each method that the address supports.
  */
 const struct route *route_find(struct request *r, unsigned *methods);
 void route_allow_header(struct request *r, unsigned methods);
-/* How long the body of a request may be. */
+/* Returns the size limit for the request's body. */
 unsigned route_body_max(const struct request *r);
-/* Runs it, on whichever thread this is. */
+/* Runs the handler on the current thread. */
 void route_run(struct request *r);
 
-/* Parameters of the query. A value that is wrong fails (GROVE_EINVAL, told). */
+/* Query parameters. A wrong value fails with GROVE_EINVAL and sets r->detail. */
 int query_number(struct request *r, const char *name, uint64_t *out);
 int query_flag(struct request *r, const char *name, int *out);
 const char *query_text(const struct request *r, const char *name);
-/* The place of the value in `choices`, which ends with NULL; *out is left alone if there is none. */
+/*
+ * Returns the value's index in `choices`, a list that ends with NULL; leaves *out alone if
+ * absent.
+ */
 int query_choice(struct request *r, const char *name, const char *const *choices, int *out);
-/* Fails unless every word of a list with commas is one of `words`, which ends with NULL. */
+/* Fails unless every word of a comma-separated list is in `words`, a list that ends with NULL. */
 int query_words(struct request *r, const char *name, const char *const *words);
-/* Is `word` in a list with commas? */
+/* Returns true if `word` is in a comma-separated list. */
 int query_lists(const struct request *r, const char *name, const char *word);
 
 /* openapi.c: the table as a document. */

@@ -1,5 +1,5 @@
 /*
- * search.c: text in all sessions, or in one; and what they cost.
+ * search.c: full-text search, in all sessions or in one; and their cost.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ the time */
 
-/* Milliseconds are taken as they are. Returns NULL for those, else the text. */
+/* Accepts milliseconds. Returns NULL if the text is a number, else the text. */
 static const char *take_ms(const char *text, int64_t *out)
 {
 	if (!text || strlen(text) <= 10 || text[strspn(text, "0123456789")])
@@ -41,7 +41,7 @@ static int read_period(struct request *r, struct grove_search_options *o)
 	int rc = read_zone(r, &tz);
 
 	if (!rc && date_period(since, until, tz, &period, why, sizeof(why)))
-		rc = reply_fail(r, GROVE_EINVAL, "%s", why + 2);  /* without its dashes */
+		rc = reply_fail(r, GROVE_EINVAL, "%s", why + 2);  /* skip the dashes */
 	o->since = since_ms ? since_ms : period.since;
 	o->until = until_ms ? until_ms : period.until;
 	return rc;
@@ -69,7 +69,10 @@ static const char *role_of(const struct grove_hit *h)
 	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
 }
 
-/* What a hit says, in a list of all sessions and inside one. Marks are bytes of the snippet as UTF-8. */
+/*
+ * The text of a hit, in a list of all sessions or within one. Marks count bytes of the
+ * UTF-8 snippet.
+ */
 static void put_text(struct doc *d, const struct grove_hit *h)
 {
 	doc_member(d, "role", role_of(h));
@@ -110,7 +113,7 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 	doc_close(d, '}');
 }
 
-/* The index is brought up to date beside the requests: what it lacks is scanned meanwhile. */
+/* The index is updated in the background; what it lacks is scanned in the meantime. */
 static int search_open(struct request *r)
 {
 	int rc = 0;
@@ -157,7 +160,7 @@ static int read_in(struct request *r, unsigned *out)
 	return query_words(r, "in", words);
 }
 
-/* The sessions that the token reaches. */
+/* Returns true if the token may see the session. */
 static int reaches(void *payload, const char *store, const char *cwd)
 {
 	return auth_allows(payload, store, cwd);

@@ -1,11 +1,10 @@
 /*
  * server.h: what the parts of the server share.
  *
- * The way of a request: http.c gets it from libmicrohttpd, gate.c decides whether
- * it may pass at all, route.c finds its row in the table, and the row's function
- * answers it, on the thread of the connection if that is known to be quick, else
- * on one of the pool (pool.c) while the connection sleeps. docs/internals/server.md
- * tells it in full.
+ * The path of a request: http.c receives it from libmicrohttpd, gate.c decides whether to
+ * let it in, route.c finds its row in the table, and that row's handler answers it. Quick
+ * handlers run on the connection's thread, the others on the pool (workers.c) while the
+ * connection is suspended. See docs/internals/server.md.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -19,24 +18,24 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-/* Bounds. Bytes bound every reply that is a page of something larger. */
+/* Limits. Every reply that is a page of something larger is limited in bytes. */
 #define PAGE_BYTES (1u << 20)
 #define TEXT_BYTES 8192u
 #define TEXT_BYTES_MAX (256u << 10)
 #define IDS_MAX 400u
 #define BODY_MAX (16u << 20)
-#define INGRESS_MAX (64u << 20)   /* lines and files of another machine */
-#define STREAM_ROOM (1u << 20)    /* of a long reply that its reader has not taken yet */
+#define INGRESS_MAX (64u << 20)   /* for lines and files from another machine */
+#define STREAM_ROOM (1u << 20)    /* how much of a long reply may be unsent */
 
 #define CONNECTIONS_MAX 4096
 #define CONNECTION_MEMORY (32u << 10)
 #define HEADER_SECONDS 15
 #define IDLE_SECONDS 60
-#define HEADERLESS_MAX 64         /* connections of an address that have not sent a header */
+#define HEADERLESS_MAX 64         /* connections per address that have not sent a header */
 #define LISTENERS_MAX 8
 
 enum scope {
-	SCOPE_NONE,     /* nobody is asked who they are */
+	SCOPE_NONE,     /* no authentication */
 	SCOPE_READ,
 	SCOPE_WRITE
 };
@@ -54,14 +53,14 @@ struct stream;
 struct token;
 struct tokens;
 
-/* An address that we listen on. */
+/* An address we listen on. */
 struct listener {
 	int fd;
-	int loopback;            /* only this machine can reach it, a unix socket included */
+	int loopback;            /* reachable only from this machine; true for a unix socket */
 	int is_unix;
 	char url[160];           /* "http://127.0.0.1:4517", "unix:/run/grove.sock" */
-	char host[128];          /* as a Host header has it */
-	char path[108];          /* of a unix socket that we made; "": none */
+	char host[128];          /* as in a Host header */
+	char path[108];          /* of a unix socket that we created; "" otherwise */
 	unsigned port;
 	struct MHD_Daemon *daemon;
 	struct server *server;
@@ -86,10 +85,10 @@ struct server {
 	int64_t started;         /* ms */
 };
 
-/* How the user of a connection on this machine was looked up. */
+/* Which local user is at the other end of a connection. */
 enum peer_user {
 	PEER_UNASKED,
-	PEER_SAME,               /* who runs this server */
+	PEER_SAME,               /* the user who runs this server */
 	PEER_OTHER,
 	PEER_UNKNOWN
 };
@@ -102,81 +101,81 @@ struct peer {
 	char address[64];        /* "" for a unix socket */
 	int loopback;
 	enum peer_user user;
-	/* What the sweep looks at; under the lock of all peers. */
+	/* For the sweep; protected by the lock of all peers. */
 	enum { PEER_HEADER, PEER_BODY, PEER_REPLY } phase;
-	int64_t since;           /* ms: when that began */
-	int64_t allowed;         /* ms for a header to come */
-	uint64_t received;       /* bytes of the body */
+	int64_t since;           /* ms: when this phase began */
+	int64_t allowed;         /* ms until the header must be complete */
+	uint64_t received;       /* bytes of the body so far */
 };
 
-/* Who asks. */
+/* Who is asking. */
 struct identity {
 	enum scope scope;
-	const char *name;        /* of the token; "local", "cookie" */
-	const struct token *token;  /* with its limits; NULL: none */
-	struct tokens *tokens;   /* which holds it */
+	const char *name;        /* the token's; or "local", "cookie" */
+	const struct token *token;  /* has the limits; NULL if there are none */
+	struct tokens *tokens;   /* holds the token */
 };
 
 /*
- * A request and its answer. Its connection holds it, and so does the worker that
- * writes a long answer: the client may leave before that is done.
+ * A request and its reply. The connection holds a reference, and so does the worker that
+ * writes a long reply, because the client may leave first.
  */
 struct request {
 	atomic_int refs;
 	struct server *server;
 	struct peer *peer;
 	struct MHD_Connection *connection;
-	char *raw;               /* the target as it came */
+	char *raw;               /* the target as received */
 	struct target target;
-	const char *why;         /* why it cannot be a target; NULL: it can */
+	const char *why;         /* why the target is invalid; NULL if it is valid */
 	const char *method;
-	int begun;               /* the gate was passed */
+	int begun;               /* passed the gate */
 	int64_t started;         /* us */
 
 	struct identity who;
 	const struct route *route;
-	const char *capture[4];  /* what stands for {id} and so on, in order */
+	const char *capture[4];  /* the values of {id} and so on, in order */
 	struct grove_buf body;
 	int body_too_big;
 
-	/* the answer */
-	unsigned status;         /* 0: none yet */
+	/* the reply */
+	unsigned status;         /* 0 if there is none yet */
 	const char *type;
-	const char *csp;         /* NULL: that of JSON */
-	char etag[64];           /* "": none */
-	const char *cache;       /* Cache-Control; NULL: no-store, or no-cache with an ETag */
+	const char *csp;         /* NULL for the default of JSON */
+	char etag[64];           /* "" if none */
+	const char *cache;       /* Cache-Control; NULL means no-store, or no-cache with an ETag */
 	struct doc out;          /* JSON, or whatever `type` says */
-	int file;                /* sent in place of `out`; -1: none */
+	int file;                /* sent instead of `out`; -1 if none */
 	uint64_t file_size;
 	struct grove_detail detail;
 	int live;                /* the error is that an agent has the session open */
-	int error_members;       /* `out` has members that go beside the error */
+	int error_members;       /* `out` has members to add to the error */
 	struct { char name[32]; char value[256]; } header[6];
 	unsigned nr_headers;
-	int close;               /* the connection ends with this reply */
-	struct stream *stream;   /* a reply too long to be held, or events */
-	int gzip;                /* it is sent that way */
-	int packed;              /* `out` is packed already */
+	int close;               /* close the connection after this reply */
+	struct stream *stream;   /* for a reply too long to buffer, or events */
+	int gzip;                /* send it gzipped */
+	int packed;              /* `out` is gzipped already */
 	uint64_t sent;           /* bytes of the body */
 
 	/* the pool */
 	struct request *next_job;
-	struct grove *g;         /* of the thread that works on it */
-	struct worker *worker;   /* NULL: the connection's own thread */
-	struct shown *shown;     /* the session that the answer shows, if others may share it */
+	struct grove *g;         /* belongs to the thread that handles it */
+	struct worker *worker;   /* NULL on the connection's own thread */
+	struct shown *shown;     /* the session that the reply shows, if the reply can be shared */
 	int dispatched;
 	atomic_int answered;     /* the reply may be queued */
 };
 
-int64_t now_ms(void);        /* that only goes forward */
+int64_t now_ms(void);        /* monotonic */
 int64_t now_us(void);
 int64_t wall_ms(void);       /* since 1970 */
 
 /* http.c */
 int http_start(struct server *s, char *why, size_t size);
-/* After all that was under way has been answered. */
+/* Call after every request in progress was answered. */
 void http_stop(struct server *s);
-/* From a thread of the pool: the answer to `r`, or the beginning of a stream, is ready. */
+/* Called on a thread of the pool: the reply to `r`, or the beginning of a stream, is ready. */
 void http_answered(struct request *r);
 struct request *request_ref(struct request *r);
 void request_unref(struct request *r);

@@ -1,5 +1,5 @@
 /*
- * session.c: one session, read: its record, snapshot, path, damage.
+ * session.c: reading one session: its record, snapshot, path and damage.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -25,7 +25,7 @@ const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry 
 	return i == GROVE_NO_ENTRY || grove_view_entry(v, i, e) ? NULL : e->id;
 }
 
-/* The root of the active path; marks of the leaf are no entries of the conversation. */
+/* Returns the root of the active path. Leaf marks are not entries of the conversation. */
 static const char *root_id(const struct grove_view *v, struct grove_entry *e)
 {
 	struct grove_rows path = { 0 };
@@ -51,7 +51,7 @@ static int64_t newest(const struct grove_view *v, int64_t created)
 	return t;
 }
 
-/* As a snapshot counts them: nodes of the tree, without grove's own marks. */
+/* Counts entries as a snapshot does: nodes of the tree, without grove's own marks. */
 uint64_t count_entries(const struct grove_view *v)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -130,16 +130,16 @@ int get_session(struct request *r)
 /* ----------------------------------------------------------------- snapshot */
 
 /*
- * A document of which only some members are wanted: those of the outermost object
- * are told apart by their names as the bytes pass through.
+ * Passes on selected members of a document: recognizes the names of the outermost object's
+ * members as the bytes stream through.
  */
 struct filter {
 	struct request *r;
 	struct grove_sink to;
 	char name[32];
-	size_t name_len;     /* while it is read; SIZE_MAX: it is known */
+	size_t name_len;     /* while the name is read; SIZE_MAX once it is known */
 	int pass, first, depth, in_string, escaped;
-	int begins;          /* a member that is wanted: its name is still to be written */
+	int begins;          /* at the start of a wanted member, whose name is not written yet */
 };
 
 static const struct {
@@ -158,7 +158,7 @@ static int wanted(const struct request *r, const char *member)
 	return 0;
 }
 
-/* Looks at one byte. Returns whether it belongs to a member that is wanted. */
+/* Processes one byte. Returns true if it belongs to a wanted member. */
 static int filter_byte(struct filter *f, char c)
 {
 	if (f->in_string) {
@@ -190,7 +190,7 @@ static int filter_byte(struct filter *f, char c)
 	return f->pass;
 }
 
-/* A run of bytes that are wanted; the name of the member goes before its first. */
+/* Writes a run of wanted bytes, after the member's name if it is the first. */
 static int filter_run(struct filter *f, const char *ptr, size_t len)
 {
 	char head[64];

@@ -1,5 +1,5 @@
 /*
- * settings.c: how the server is to run.
+ * settings.c: the server's settings.
  */
 #include "settings.h"
 
@@ -12,7 +12,7 @@ int settings_default_tokens(char *path, size_t size)
 	return config_path("tokens", path, size);
 }
 
-/* What the options named comes before the file: then its lines of that key are passed over. */
+/* Options override the file: its lines for a key given as an option are skipped. */
 struct given {
 	int stores, listen, public_urls;
 };
@@ -45,7 +45,7 @@ static int set(struct settings *s, const struct given *given, const char *key, c
 	return 0;
 }
 
-/* The environment comes before the file. A list has one item there. */
+/* The environment overrides the file. A list set there has one item. */
 static int set_from_environment(struct settings *s, struct given *given)
 {
 	for (size_t i = 0; config_keys[i]; i++) {

@@ -1,5 +1,5 @@
 /*
- * stream.c: a reply that is sent while it is written.
+ * stream.c: a reply that is sent while it is being written.
  */
 #include "stream.h"
 
@@ -16,10 +16,10 @@ struct stream {
 	pthread_mutex_t lock;
 	pthread_cond_t room;
 	struct grove_buf waiting;
-	size_t from;         /* what lies before it was sent */
+	size_t from;         /* everything before it was sent */
 	uint64_t sent;
-	int ended;           /* 1: well; -1: it broke off */
-	int gone;            /* nobody reads any more */
+	int ended;           /* 1: complete; -1: broken off */
+	int gone;            /* the reader has left */
 	int suspended;
 	struct MHD_Connection *connection;
 	int gzip;
@@ -59,7 +59,7 @@ void stream_unref(struct stream *s)
 
 /* ------------------------------------------------------------------- writer */
 
-/* With the lock, here and below. */
+/* Needs the lock, here and below. */
 static void wake_reader(struct stream *s)
 {
 	if (!s->suspended)
@@ -70,7 +70,7 @@ static void wake_reader(struct stream *s)
 
 static int add(struct stream *s, struct grove_slice bytes)
 {
-	/* what was sent makes room, once that is most of it */
+	/* discard what was sent once it is more than half */
 	if (s->from && s->from >= s->waiting.len / 2) {
 		memmove(s->waiting.ptr, s->waiting.ptr + s->from, s->waiting.len - s->from);
 		s->waiting.len -= s->from;
@@ -111,7 +111,7 @@ static int put(struct stream *s, struct grove_slice bytes, int flush)
 	return rc;
 }
 
-/* Waits until there is room. GROVE_ECANCELLED if nothing was taken for too long. */
+/* Waits for room. GROVE_ECANCELLED if the client read nothing for too long. */
 static int wait_for_room(struct stream *s)
 {
 	struct timespec until;
@@ -212,7 +212,10 @@ static ssize_t read_some(void *payload, uint64_t pos, char *buf, size_t max)
 	} else if (s->ended) {
 		rc = s->ended > 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 	} else {
-		/* 0 may be returned only after suspending, else it would ask again and again */
+		/*
+		 * 0 may be returned only after suspending; otherwise libmicrohttpd would
+		 * keep asking
+		 */
 		s->suspended = 1;
 		MHD_suspend_connection(s->connection);
 		rc = 0;

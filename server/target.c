@@ -1,5 +1,5 @@
 /*
- * target.c: the target of a request, taken apart.
+ * target.c: parsing the target of a request.
  */
 #include "target.h"
 #include "programs/valid.h"
@@ -16,10 +16,10 @@ static int hex(char c)
 }
 
 enum decode_flags {
-	DECODE_PLUS = 1   /* a plus sign is a space, as in forms */
+	DECODE_PLUS = 1   /* decode + as a space, as in forms */
 };
 
-/* Decodes `text` in place. NULL, or why not. */
+/* Decodes `text` in place. Returns NULL, or why that failed. */
 static const char *decode(char *text, unsigned flags)
 {
 	char *to = text;
@@ -80,7 +80,7 @@ static const char *add_param(struct target *t, char *text)
 	return why;
 }
 
-/* Hands each part of `text` to `add`. */
+/* Passes each part of `text` to `add`. */
 static const char *split(struct target *t, char *text, char at,
 			 const char *(*add)(struct target *t, char *part))
 {

@@ -1,9 +1,9 @@
 /*
- * target.h: the target of a request, taken apart.
+ * target.h: parsing the target of a request.
  *
- * libmicrohttpd hands us the target as it stood in the request line. It is
- * decoded here and nowhere else: percent signs once, each segment of the path for
- * itself, so that an encoded slash cannot make two of one.
+ * libmicrohttpd passes on the target as it was in the request line, and only this code
+ * decodes it: percent escapes once, for each path segment separately, so that an encoded
+ * slash cannot split a segment.
  */
 #ifndef SERVER_TARGET_H
 #define SERVER_TARGET_H
@@ -26,14 +26,14 @@ struct target {
 };
 
 /*
- * Takes `text` apart. Returns NULL, or a sentence that says why it is refused: it
- * does not begin with a slash, holds a NUL, a slash within a segment, ".." or what
- * is no UTF-8, or has too many parts. Release it in any case.
+ * Parses `text`. Returns NULL, or a message that says why it is refused: it does not begin
+ * with a slash, contains a NUL, a slash within a segment, ".." or invalid UTF-8, or has too
+ * many parts. Release the target in any case.
  */
 const char *target_parse(struct target *t, const char *text);
 void target_release(struct target *t);
 
-/* The value of a parameter, the first if there are several; NULL: it was not given. */
+/* Returns the first value of a parameter, or NULL if it is absent. */
 const char *target_param(const struct target *t, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * tls.c: the server's certificate, which may change while it runs.
+ * tls.c: the server's certificate, which can be replaced at run time.
  *
- * libmicrohttpd asks for it at each handshake. Certificates that were replaced are
- * kept until the end: a handshake may still be using one, and they are few.
+ * libmicrohttpd asks for it at each handshake. Replaced certificates are kept until the
+ * end, because a handshake may still be using one, and there are few.
  */
 #include "tls.h"
 
@@ -25,7 +25,7 @@ struct tls_files {
 	_Atomic(struct pair *) now;
 };
 
-/* The callback has no payload; there is one certificate per process. */
+/* The callback has no context argument, so there is one certificate per process. */
 static struct tls_files *in_use;
 
 static int retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int nr,

@@ -1,5 +1,5 @@
 /*
- * tls.h: the server's certificate, which may change while it runs.
+ * tls.h: the server's certificate, which can be replaced at run time.
  */
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
@@ -8,12 +8,12 @@
 
 struct tls_files;
 
-/* Reads certificate and key. Returns 0, or -1 and a sentence in `why`. */
+/* Reads certificate and key. Returns 0, or -1 and a message in `why`. */
 int tls_open(const char *cert, const char *key, struct tls_files **out, char *why, size_t size);
-/* Reads them again; connections that are open keep what they have. */
+/* Reads them again. Open connections keep the old ones. */
 int tls_reload(struct tls_files *t, char *why, size_t size);
 void tls_close(struct tls_files *t);
-/* The options for libmicrohttpd; `out` has room for three. */
+/* Sets libmicrohttpd's options; `out` has room for three. */
 void tls_options(struct tls_files *t, struct MHD_OptionItem *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tokens.c: the file of tokens, read.
+ * tokens.c: reading the token file.
  */
 #include "programs/store_url.h"
 #include "tokens.h"
@@ -24,7 +24,7 @@ int random_hex(char *out, size_t bytes)
 	return 0;
 }
 
-/* "grove_" and 32 bytes as base64 for URLs, without padding. */
+/* A token is "grove_" and 32 bytes in URL-safe base64 without padding. */
 int token_make(char text[TOKEN_MAX])
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -47,7 +47,7 @@ void token_hash(const char *text, unsigned char hash[TOKEN_HASH])
 {
 	unsigned n = TOKEN_HASH;
 
-	/* without SHA-256 nothing may match */
+	/* if hashing fails, no token may match */
 	if (!EVP_Digest(text, strlen(text), hash, &n, EVP_sha256(), NULL))
 		abort();
 }
@@ -90,7 +90,7 @@ static int read_limit(struct token *t, const char *text)
 	if (!strncmp(text, "store=", 6)) {
 		if (add(&t->stores, &t->nr_stores, text + 6))
 			return -1;
-		/* the URLs that it is compared with have none */
+		/* the URLs that it is compared with have no password */
 		store_url_hide_password(t->stores[t->nr_stores - 1]);
 		return 0;
 	}
@@ -110,7 +110,7 @@ static void token_release(struct token *t)
 	free(t->name);
 }
 
-/* The next word up to a tab; NULL: there is none. */
+/* Returns the next word, up to a tab, or NULL. */
 static char *word(char **line)
 {
 	return *line ? strsep(line, "\t") : NULL;
@@ -151,7 +151,10 @@ static int add_line(struct tokens *t, char *line)
 	return 0;
 }
 
-/* Nobody else may read it: hashes are no secret, but who wrote to it decides who may ask. */
+/*
+ * Others must not have access: the hashes are no secret, but whoever can write to the file
+ * can grant access.
+ */
 static int private(FILE *f, const char *path, char *why, size_t size)
 {
 	struct stat st;

@@ -3,9 +3,9 @@
  *
  *	{"session":{…},"level":"all","n":4,…,"labels":{"2":"findings"},"leaf":3,"next":null}
  *
- * The id of a parent before this window is in `parentId`. The library makes the columns;
- * here they become JSON (see export/columns.h), one at a time, so that only as much of it
- * is held as the client has not taken.
+ * `parentId` has the ids of parents that lie before this window. The library makes the
+ * columns; we turn them into JSON (see export/columns.h), one at a time, so that only what
+ * the client has not yet read is held in memory.
  */
 #include "export/columns.h"
 #include "handlers.h"
@@ -32,7 +32,7 @@ static void put_failed(struct columns *s, uint32_t k)
 	doc_number(&s->d, s->c->failed[k]);
 }
 
-/* The first `most` characters. */
+/* The first `most` characters of a text. */
 static struct grove_slice begin_of(const char *text, size_t most)
 {
 	size_t end = 0;
@@ -55,7 +55,7 @@ static void put_text(struct columns *s, size_t most)
 	doc_close(&s->d, ']');
 }
 
-/* The id of the nearest entry above that is not in the window. */
+/* Returns the id of the nearest ancestor outside the window. */
 static const char *id_above(const struct columns *s, uint32_t k, struct grove_entry *e)
 {
 	uint32_t first = s->c->index[0];
@@ -67,7 +67,7 @@ static const char *id_above(const struct columns *s, uint32_t k, struct grove_en
 	return e->parent == GROVE_NO_ENTRY || grove_view_entry(s->v, e->parent, e) ? NULL : e->id;
 }
 
-/* Ids of parents that lie before the window. */
+/* Writes the ids of parents that lie before the window. */
 static void put_earlier(struct columns *s)
 {
 	struct grove_entry e;
@@ -117,14 +117,14 @@ int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, u
 
 /* ---------------------------------------------------------------- the route */
 
-/* What is asked for, and how many characters of each entry. */
+/* What the request asks for, and how many characters of each entry. */
 struct wish {
 	struct grove_columns_options o;
 	size_t preview;
-	uint64_t next;            /* seq; GROVE_NO_SEQ: it ends with the log */
+	uint64_t next;            /* seq; GROVE_NO_SEQ at the end of the log */
 };
 
-/* The seq of the entry with which a window of `limit` entries is full. */
+/* Returns the seq of the entry that completes a window of `limit` entries. */
 static uint64_t end_of(const struct grove_view *v, uint64_t after, uint64_t limit)
 {
 	struct grove_entry e = { .size = sizeof(e) };

@@ -34,7 +34,7 @@ static int read_options(struct request *r, struct grove_usage_options *o)
 	if (!rc)
 		rc = read_zone(r, &o->tz);
 	if (!rc && date_period(query_text(r, "since"), query_text(r, "until"), o->tz, &o->period, why, sizeof(why)))
-		rc = reply_fail(r, GROVE_EINVAL, "%s", why + 2);  /* without its dashes */
+		rc = reply_fail(r, GROVE_EINVAL, "%s", why + 2);  /* skip the dashes */
 	o->by = (enum grove_usage_by)which;
 	o->flags = stack < 0 ? 0 : GROVE_USAGE_STACK;
 	o->limit = limit < SIZE_MAX ? (size_t)limit : 0;
@@ -51,7 +51,7 @@ int get_usage(struct request *r)
 
 	if (rc)
 		return rc;
-	/* sums are over all sessions */
+	/* the totals cover all sessions */
 	if (auth_limited(&r->who))
 		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
 	rc = grove_usage(r->g, &o, &u);

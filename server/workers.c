@@ -1,5 +1,5 @@
 /*
- * workers.c: threads for work that takes its time.
+ * workers.c: threads for slow work.
  */
 #include "workers.h"
 #include "log.h"
@@ -17,10 +17,10 @@ struct pool {
 	struct request *first, **last;
 	void (*run)(struct request *r);
 	unsigned jobs;       /* in the queue */
-	unsigned wanted;     /* threads that do not wait for a reader */
-	unsigned threads;    /* of those */
-	unsigned waiting;    /* threads that do */
-	struct worker *idle; /* workers without a thread, with their handles open */
+	unsigned wanted;     /* the number of threads we want that are not waiting for a client */
+	unsigned threads;    /* how many there are */
+	unsigned waiting;    /* threads waiting for a client */
+	struct worker *idle; /* workers without a thread, whose handles are open */
 	int stop;
 };
 
@@ -49,7 +49,7 @@ static void worker_free(struct worker *w)
 	free(w);
 }
 
-/* The handles of a worker that left are taken over: they know the stores already. */
+/* Reuses the handles of a thread that has ended, because they know the stores already. */
 static struct worker *worker_get(struct pool *p)
 {
 	struct worker *w = p->idle;
@@ -111,7 +111,7 @@ static void *work(void *payload)
 	return NULL;
 }
 
-/* With the lock. */
+/* Needs the lock. */
 static int start_thread(struct pool *p)
 {
 	struct worker *w = worker_get(p);

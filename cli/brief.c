@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What a preview says, in memory of our own. `err` is what making it returned. */
+/* Copies a preview into our own memory. `err` is the result of making it. */
 static int take(struct brief *b, int err, struct grove_buf *words, const struct grove_preview *p)
 {
 	b->found = !err;

@@ -16,19 +16,19 @@ struct brief {
 	int error;               /* the tool or command failed */
 	struct grove_slice title;
 	struct grove_slice text;
-	char bytes[GROVE_TITLE_MAX + BRIEF_TEXT];  /* where the two lie */
+	char bytes[GROVE_TITLE_MAX + BRIEF_TEXT];  /* holds both strings */
 };
 
-/* Its beginning: the first text, or else what says most about it. */
+/* The beginning of an entry: its first text, or else its most telling part. */
 int brief_read(struct brief *b, struct grove_view *v, uint32_t i);
-/* What says most about a node of a tree: of a reply its first text, else its first call. */
+/* The most telling part of a tree node: the first text of a reply, or else its first tool call. */
 int brief_node(struct brief *b, const struct shape *s, struct grove_view *v, uint32_t node);
-/* The same of the entry that a message comes from, while the message is told. */
+/* The same for the entry that a message comes from, within the callback for that message. */
 int brief_message(struct brief *b, const struct grove_message *m);
-/* Print that within `width` columns; returns the columns used. */
+/* Prints it within `width` columns; returns the columns used. */
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width);
 
-/* "user", "assistant", "compaction": the role of a message, the kind of the rest. */
+/* "user", "assistant", "compaction": the role of a message, or the kind of any other entry. */
 const char *brief_word(const struct grove_entry *e);
 enum out_style brief_style(const struct grove_entry *e);
 

@@ -1,5 +1,5 @@
 /*
- * cells.c: what a terminal shows of a text.
+ * cells.c: how a terminal displays text.
  */
 #include "cells.h"
 
@@ -8,9 +8,9 @@
 #include <utf8proc.h>
 
 /*
- * Would it steer the terminal, or the order in which a line is read? C0, DEL,
- * C1; marks, embeddings, overrides and isolates of direction; the two
- * separators that some programs take for line ends.
+ * Returns true for characters that control the terminal or change the reading order: C0,
+ * DEL, C1; marks, embeddings, overrides and isolates of direction; and the two separators
+ * that some programs treat as line ends.
  */
 static int steers(int32_t c)
 {
@@ -26,9 +26,9 @@ static int is_variation(int32_t c)
 }
 
 /*
- * Would a reader see nothing where it stands? Zero-width spaces and joiners,
- * invisible operators, the byte order mark, annotation marks, tags, variation
- * selectors: text can be hidden in them, and two names that look alike differ.
+ * Returns true for characters that a reader cannot see: zero-width spaces and joiners,
+ * invisible operators, the byte order mark, annotation marks, tags, variation selectors.
+ * Text can be hidden in them, and names that look the same may differ.
  */
 static int invisible(int32_t c)
 {
@@ -60,14 +60,17 @@ static int is_ideograph(int32_t c)
 	       (c >= 0x20000 && c <= 0x3ffff);
 }
 
-/* Arabic, the scripts of India, Burmese, Khmer, Mongolian: they are not spelled without joiners. */
+/* Arabic, the scripts of India, Burmese, Khmer and Mongolian need joiners for their spelling. */
 static int is_joining(int32_t c)
 {
 	return (c >= 0x0600 && c <= 0x0dff) || (c >= 0x1000 && c <= 0x109f) ||
 	       (c >= 0x1780 && c <= 0x18af);
 }
 
-/* A variation selector right after what it varies, a joiner between two that it joins. */
+/*
+ * Returns true for a variation selector right after its character, or a joiner between two
+ * letters.
+ */
 static int belongs(const struct cells_before *b, int32_t c, const char *next, const char *end)
 {
 	int32_t after;
@@ -137,7 +140,7 @@ static unsigned char_width(int32_t c)
 	return w > 0 ? (unsigned)w : 0;
 }
 
-/* A letter and what joins it. Marks beyond any script's need are dropped. */
+/* A letter with its marks. Marks beyond the needs of any script are dropped. */
 static void cluster(struct cells *it, struct cell *cell, int32_t c, size_t n)
 {
 	enum { LONGEST = 96 };
@@ -155,7 +158,7 @@ static void cluster(struct cells *it, struct cell *cell, int32_t c, size_t n)
 			break;
 		if (char_width(next) > cell->width)
 			cell->width = char_width(next);
-		if (next == EMOJI_STYLE) /* show as emoji, which takes two columns */
+		if (next == EMOJI_STYLE) /* display as emoji, two columns wide */
 			cell->width = 2;
 		if (cell->len + n <= LONGEST)
 			cell->len += n;
@@ -185,7 +188,7 @@ int cells_next(struct cells *it, struct cell *cell)
 	}
 	if (it->p == it->end)
 		return 0;
-	/* a letter of ASCII before another one is a cell, without a look at any table */
+	/* fast path: an ASCII character followed by another is a cell of its own */
 	if (*it->p >= ' ' && *it->p < 0x7f && (it->p + 1 == it->end || (unsigned char)it->p[1] < 0x80)) {
 		cell->ptr = it->p++;
 		cell->len = cell->width = 1;

@@ -1,9 +1,10 @@
 /*
- * cells.h: what a terminal shows of a text.
+ * cells.h: how a terminal displays text.
  *
- * Text is walked in cells: what a terminal shows as one, a letter with its marks, an
- * emoji joined of several, or the visible form of a character that it must not get. A
- * cell has a width in columns, so cutting between cells cuts where a reader would.
+ * Text is divided into cells, the units that a terminal displays: a letter with its marks,
+ * an emoji made of several characters, or the visible form of a character that must not
+ * reach the terminal. A cell has a width in columns, so text cut between cells is cut where
+ * a reader would expect it.
  */
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
@@ -21,21 +22,24 @@ enum cells_form {
 	CELLS_JSON                 /* \u escapes */
 };
 
-/* What stands before a character: some invisible ones mean something there. */
+/* What precedes a character: some invisible ones are meaningful there. */
 struct cells_before {
 	int32_t last;
-	int32_t base;              /* the last that is not a variation selector or a skin tone */
+	int32_t base;              /* the last one other than a variation selector or a skin tone */
 };
 
-/* The bytes of the character at p, 0 if there is none in UTF-8. */
+/* Returns the length of the character at p, or 0 if it is not UTF-8. */
 size_t cells_decode(const char *p, const char *end, int32_t *c);
-/* Writes a character as UTF-8 and returns how many bytes that takes. */
+/* Encodes a character as UTF-8 and returns its length. */
 size_t cells_encode(uint32_t c, char out[4]);
-/* Must the character be made visible here? `next` is the text after it. */
+/* Returns true if the character must be made visible here. `next` is the text after it. */
 int cells_shows(const struct cells_before *b, int32_t c, const char *next, const char *end);
-/* It was passed: what comes next stands after it. */
+/* Notes that a character was passed. */
 void cells_passed(struct cells_before *b, int32_t c);
-/* The visible form of a character that must not be printed, of a byte that is no UTF-8; their length. */
+/*
+ * Writes the visible form of a character that must not be printed, or of a byte that is not
+ * UTF-8; returns its length.
+ */
 size_t cells_visible(char out[CELLS_VISIBLE], int32_t c, enum cells_form form);
 size_t cells_visible_byte(char out[CELLS_VISIBLE], unsigned char byte, enum cells_form form);
 static inline int cells_space(char c)
@@ -46,7 +50,7 @@ static inline int cells_space(char c)
 struct cells {
 	const char *p, *end;
 	unsigned column;           /* after the last cell */
-	int collapse;              /* white space becomes one space, none at the ends */
+	int collapse;              /* collapse white space to single spaces, none at the ends */
 	struct cells_before before;
 };
 
@@ -54,12 +58,13 @@ struct cell {
 	const char *ptr;           /* safe to print; valid until the next cell */
 	size_t len;
 	unsigned width;
-	int32_t first;             /* its first character; 0: made visible, or a tab or collapsed spaces */
+	int32_t first;             /* its first character; 0 for a visible form, a tab or
+	                              collapsed spaces */
 	char seen[CELLS_VISIBLE];
 };
 
 void cells_init(struct cells *it, struct grove_slice text, int collapse);
-/* The next cell; 0 at the end. */
+/* Finds the next cell; returns 0 at the end. */
 int cells_next(struct cells *it, struct cell *cell);
 
 #endif

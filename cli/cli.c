@@ -19,8 +19,8 @@
 /* ----------------------------------------------------------------- the ends */
 
 /*
- * The progress line and what is written share a terminal, also through a pipe: who
- * reads there may write to it. After a whole line of ours it may come back.
+ * The progress line shares the terminal with our output, even if that goes through a pipe,
+ * since the reader may write to the terminal. It may return after a complete line.
  */
 static void on_write(void *payload, const struct out *o)
 {
@@ -120,7 +120,7 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 	return 0;
 }
 
-/* What ends a command is told when it ends. */
+/* An error that ends the command is reported when the command ends. */
 static void warned(void *payload, enum grove_severity severity, const struct grove_detail *why)
 {
 	struct cli *c = payload;
@@ -131,7 +131,7 @@ static void warned(void *payload, enum grove_severity severity, const struct gro
 	}
 }
 
-/* What cannot be used is a warning: reading sessions needs no settings. */
+/* A bad configuration is only a warning, because reading sessions needs no settings. */
 static void read_config(struct cli *c)
 {
 	char why[512];
@@ -157,7 +157,7 @@ void cli_pager(struct cli *c)
 		cli_progress_end(c);
 }
 
-/* The options that were not given, from the settings. GROVE_STORE is the library's. */
+/* Sets options that were not given from the settings. The library reads GROVE_STORE itself. */
 static void take_settings(struct cli *c)
 {
 	const char *store = getenv("GROVE_STORE");
@@ -218,10 +218,13 @@ int cli_status(int code)
 	}
 }
 
-/* Where standard input is kept while it is opened: below a directory whose name no other has. */
+/* Where standard input is stored: in a directory with a unique name. */
 #define INPUT_NAME "/grove-XXXXXX/stdin.jsonl"
 
-/* Is that standard input? `append` calls it "-"; the path of its file may be spelled in several ways. */
+/*
+ * Returns true if that is standard input. `append` calls it "-"; its file may have several
+ * spellings.
+ */
 static int is_input(const struct cli *c, const char *path)
 {
 	size_t n = strlen(INPUT_NAME), len = strlen(path);
@@ -259,7 +262,7 @@ static void print_line(struct cli *c, const struct grove_detail *why)
 
 	out_puts(o, "grove: ");
 	if (*why->path) {
-		/* as `append` says where its lines come from */
+		/* as `append` names the origin of its lines */
 		out_text(o, out_str(is_input(c, why->path) ? "standard input" : why->path));
 		out_puts(o, ": ");
 		if (why->has_place)
@@ -272,14 +275,11 @@ static void print_line(struct cli *c, const struct grove_detail *why)
 
 int cli_fail(struct cli *c, int code, const struct grove_detail *why)
 {
-	/*
-	 * Our own output failed and the library handed that back, or we were
-	 * asked to stop: main() has the last word on both.
-	 */
+	/* main() reports a failure of our own output, and a request to stop. */
 	if (out_failed(&c->out) || (code == GROVE_ECANCELLED && cli_interrupted()))
 		return EXIT_FAILED;
 	cli_progress_end(c);
-	/* Half a document cannot become another one: then it is the line. */
+	/* If half a document was already written, the error goes to stderr. */
 	if (c->wants_json && out_discard(&c->out))
 		print_error_json(c, code, why);
 	else
@@ -319,7 +319,7 @@ int cli_usage(struct cli *c, const char *fmt, ...)
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	len = strlen(why);
-	if (len && why[len - 1] == ')') /* it says already what to do */
+	if (len && why[len - 1] == ')') /* the message already says what to do */
 		return cli_error(c, GROVE_EINVAL, "%s%s%s", command, *command ? ": " : "", why);
 	return cli_error(c, GROVE_EINVAL, "%s%s%s (see 'grove %s%s')", command,
 			 *command ? ": " : "", why, *command ? command : "help",
@@ -352,7 +352,7 @@ int cli_fail_session(struct cli *c, struct grove_session *s, int code)
 	memset(&why, 0, sizeof(why));
 	if (s)
 		grove_session_error(s, &why);
-	/* a session that could not be opened may have no detail of its own */
+	/* a session that failed to open may have no detail of its own */
 	return why.code ? fail_detail(c, code, &why) : cli_fail_grove(c, code);
 }
 
@@ -473,10 +473,10 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	if (!err && cli_interrupted())
 		err = GROVE_ECANCELLED;
 	if (!(flags & GROVE_OPEN_WRITE))
-		cli_let_interrupt(); /* what follows only prints */
+		cli_let_interrupt(); /* from here on we only print */
 	if (!err)
 		return s;
-	/* where there is no store, there is no session either */
+	/* if the store does not exist, say so rather than that the session is missing */
 	if (err != GROVE_ENOTFOUND || !cli_stores(c)) {
 		c->status = cli_fail_session(c, s, err);
 		tell_candidates(c, what, err);
@@ -485,7 +485,7 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	return NULL;
 }
 
-/* Writes all of standard input to a file. Returns 0, or -1 with errno. */
+/* Copies standard input to a file. Returns 0, or -1 with errno. */
 static int write_input(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -504,8 +504,8 @@ static int write_input(const char *path)
 }
 
 /*
- * Sessions are read here and there, so standard input becomes a file first, in a directory
- * of its own. cli_release() removes both.
+ * Sessions are read at random positions, so standard input is first saved as a file in a
+ * directory of its own. cli_release() removes both.
  */
 static struct grove_session *open_input(struct cli *c, unsigned flags)
 {
@@ -605,14 +605,14 @@ static void catch_interrupt(void)
 {
 	struct sigaction sa;
 
-	/* started in the background by a shell that wants us left alone */
+	/* a shell that started us in the background wants signals ignored */
 	if (!sigaction(SIGINT, NULL, &sa) && !(sa.sa_flags & SA_SIGINFO) &&
 	    sa.sa_handler == SIG_IGN)
 		return;
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_interrupt;
-	sa.sa_flags = (int)SA_RESETHAND; /* and no SA_RESTART: a read is to wake up */
+	sa.sa_flags = (int)SA_RESETHAND; /* without SA_RESTART, so that a read is interrupted */
 	sigaction(SIGINT, &sa, NULL);
 }
 
@@ -671,7 +671,7 @@ int cli_confirm(struct cli *c, const char *fmt, ...)
 	out_text(&c->err, out_str(question));
 	out_puts(&c->err, " [y/N] ");
 	out_flush(&c->err);
-	/* the whole line: its rest is no answer to the next question */
+	/* read the whole line, so that its rest does not answer the next question */
 	yes = getline(&answer, &cap, stdin) > 0 && (*answer == 'y' || *answer == 'Y');
 	free(answer);
 	if (working)
@@ -726,7 +726,7 @@ void cli_size(char *out, size_t size, uint64_t bytes)
 		memcpy(out, s, strlen(s) + 1);
 		return;
 	}
-	/* 1023.7K is better said 1.0M */
+	/* print 1023.7K as 1.0M */
 	do {
 		n /= 1024;
 		i++;
@@ -777,5 +777,5 @@ void cli_add(struct grove_buf *b, const char *ptr, size_t len)
 	struct grove_sink s = grove_buf_sink(b);
 
 	if (s.write(s.payload, ptr, len))
-		cli_realloc(NULL, SIZE_MAX, SIZE_MAX); /* says so, and ends */
+		cli_realloc(NULL, SIZE_MAX, SIZE_MAX); /* reports this and exits */
 }

@@ -1,10 +1,9 @@
 /*
- * cmd_append.c: lines from standard input become entries.
+ * cmd_append.c: appends lines from standard input as entries.
  *
- * Whole lines that lie in the buffer together are appended together, in one
- * write; a slow writer gets its id after each line. If such a batch is refused
- * nothing of it was written, so it is tried again a line at a time: the lines
- * before the bad one stay, and the error names it.
+ * Complete lines that are in the buffer together are appended in one write, and a slow
+ * writer gets its id after each line. If a batch is refused, nothing of it was written, so
+ * we retry line by line: the lines before the bad one are kept, and the error names it.
  */
 #include "cli.h"
 
@@ -23,17 +22,17 @@ enum {
 
 struct append {
 	struct cli *c;
-	struct grove_session *s;          /* NULL: made with the first line */
+	struct grove_session *s;          /* NULL until the first line is read */
 	struct grove_create_options make;
 	struct grove_append_options opt;
-	char *parent;                     /* the id of the entry that --parent names */
-	int branch;                       /* --parent was given: stay on that branch */
+	char *parent;                     /* id of the entry given by --parent */
+	int branch;                       /* --parent was given, so stay on that branch */
 
 	struct grove_slice line[BATCH];
-	uint64_t number[BATCH];           /* of the input, from 1 */
+	uint64_t number[BATCH];           /* line in the input, from 1 */
 	const char *id[BATCH];
 	size_t nr;
-	uint64_t lines;                   /* read so far */
+	uint64_t lines;                   /* number of lines read */
 	struct out ids;                   /* "ids":[… with --json */
 };
 
@@ -47,7 +46,7 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		const char *id = a->id[i];
 
 		if (a->c->json) {
-			/* the array is closed at any time: an error may come next */
+			/* keep the array closed, because an error may come next */
 			a->ids.len -= a->ids.len ? 1 : 0;
 			out_puts(&a->ids, a->ids.len ? "," : "\"ids\":[");
 			out_json_string(&a->ids, id);
@@ -64,7 +63,7 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		out_flush(o);
 }
 
-/* An error of `append` that the input's line is to blame for. */
+/* Reports an error caused by a line of the input. */
 static int fail_line(struct append *a, int code, uint64_t number)
 {
 	struct grove_detail why;
@@ -84,11 +83,11 @@ static int fail_line(struct append *a, int code, uint64_t number)
 		why.offset = 0;
 	why.has_place = 1;
 	status = cli_fail(a->c, code, &why);
-	/* the command was right, its input was not */
+	/* the command line was fine, the input was not */
 	return code == GROVE_EINVAL ? EXIT_FAILED : status;
 }
 
-/* On return the entries are where --sync wants them, also in a new file. */
+/* Makes the entries as durable as --sync asks, also in a new file. */
 static int settle(struct append *a)
 {
 	int err = 0;
@@ -101,7 +100,7 @@ static int settle(struct append *a)
 	return err;
 }
 
-/* Append the first `nr` of what was gathered; *failed is the one that was refused, or `nr`. */
+/* Appends the first `nr` gathered lines; *failed is the one that was refused, or `nr`. */
 static int append_first(struct append *a, size_t nr, size_t *failed)
 {
 	struct grove_append_result r = { .size = sizeof(r), .ids = a->id };
@@ -113,7 +112,7 @@ static int append_first(struct append *a, size_t nr, size_t *failed)
 	return err;
 }
 
-/* All of them; or those before the one that is refused, which is told of. */
+/* Appends all of them, or those before the one that is refused and reported. */
 static int append_all(struct append *a)
 {
 	size_t failed, before;
@@ -127,7 +126,7 @@ static int append_all(struct append *a)
 	return again ? cli_fail_session(a->c, a->s, again) : fail_line(a, err, a->number[failed]);
 }
 
-/* Append what was gathered. */
+/* Appends the gathered lines. */
 static int flush_batch(struct append *a)
 {
 	struct cli *c = a->c;
@@ -136,11 +135,11 @@ static int flush_batch(struct append *a)
 	if (!a->nr)
 		return EXIT_DONE;
 	if (!a->s) {
-		cli_progress(c, "appending"); /* an open session has caught Ctrl-C already */
+		cli_progress(c, "appending"); /* if the session is open, Ctrl-C is caught already */
 		err = grove_session_create(c->g, &a->make, &a->s);
 		if (err)
 			return cli_fail_session(c, a->s, err);
-		/* another was faster; from now on the library sees to that */
+		/* another process created it first; the library handles that */
 		if (!access(a->make.path, F_OK)) {
 			grove_session_close(a->s);
 			a->s = cli_open(c, a->make.path, GROVE_OPEN_WRITE | GROVE_OPEN_INIT);
@@ -171,13 +170,13 @@ static int add_line(struct append *a, const char *p, size_t len)
 	return ++a->nr == BATCH ? flush_batch(a) : EXIT_DONE;
 }
 
-/* The whole lines of buf[0 … len-1]; *used becomes their length. */
+/* Takes the complete lines in buf[0 … len-1]; *used becomes their length. */
 static int take_lines(struct append *a, const char *buf, size_t seen, size_t len, size_t *used)
 {
 	const char *p = buf, *end = buf + len, *nl;
 	int status = EXIT_DONE;
 
-	/* the first `seen` bytes are the head of a line, without an end */
+	/* the first `seen` bytes contain no line end */
 	for (const char *from = buf + seen;
 	     !status && (nl = memchr(from, '\n', (size_t)(end - from))); from = p) {
 		status = add_line(a, p, (size_t)(nl - p));
@@ -222,7 +221,7 @@ static int read_input(struct append *a)
 			break;
 		}
 		if (!n) {
-			status = add_line(a, buf, len); /* the last one, without a line end */
+			status = add_line(a, buf, len); /* the last line, without a line end */
 			if (!status)
 				status = flush_batch(a);
 			break;
@@ -236,7 +235,7 @@ static int read_input(struct append *a)
 	return status;
 }
 
-/* Does it look like the path of a file that is not there? */
+/* Returns true if it looks like the path of a file that does not exist. */
 static int is_absent_path(const char *what)
 {
 	size_t len = strlen(what);
@@ -245,7 +244,7 @@ static int is_absent_path(const char *what)
 	return path && access(what, F_OK) && errno == ENOENT;
 }
 
-/* Nobody else appends to a file that is not there, so what it must have is known here. */
+/* A file that does not exist has no lines, so the expected number can be checked here. */
 static int check_expected(struct append *a)
 {
 	if (!(a->opt.flags & GROVE_APPEND_IF_SEQ) || a->s)
@@ -258,7 +257,7 @@ static int check_expected(struct append *a)
 	return 1;
 }
 
-/* An unknown --parent is told before a line is read. */
+/* Reports an unknown --parent before reading any line. */
 static int check_parent(struct append *a)
 {
 	if (!a->opt.parent || !strcmp(a->opt.parent, GROVE_ROOT))

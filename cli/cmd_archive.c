@@ -1,5 +1,5 @@
 /*
- * cmd_archive.c: keep what the agent will delete.
+ * cmd_archive.c: keeps sessions that the agent will delete.
  */
 #include "cli.h"
 
@@ -10,13 +10,13 @@
 
 struct archive {
 	struct cli *c;
-	int told;              /* of a session, be it good or bad */
-	int printed;           /* objects of the array */
-	int failed;            /* how many */
-	int alone;             /* one session, which was named: its error is the command's */
+	int told;              /* a session was reported, with or without success */
+	int printed;           /* number of objects in the array */
+	int failed;            /* number of failures */
+	int alone;             /* one named session, so its error is the command's */
 	int status;            /* that error */
 	int dry;
-	int named;             /* sessions were */
+	int named;             /* sessions were named */
 	struct grove_archive_result sum;
 };
 
@@ -85,7 +85,7 @@ static void state_text(struct out *o, const struct grove_archived *x)
 		some(o, x->lines || x->state != GROVE_ARCHIVE_GROWN ? ", " : "", x->files, "file");
 }
 
-/* The path; on a terminal as much of its end as fits. */
+/* Prints the path; on a terminal, as much of its end as fits. */
 static void print_path(struct out *o, const char *path, unsigned used)
 {
 	enum { LEAST = 20 };
@@ -96,7 +96,7 @@ static void print_path(struct out *o, const char *path, unsigned used)
 		out_text(o, out_str(path));
 }
 
-/* What changed; sessions that were named are reported in any case. */
+/* Reports what changed; named sessions are reported in any case. */
 static void print_line(struct archive *a, const struct grove_archived *x)
 {
 	struct out *o = &a->c->out, state;
@@ -150,7 +150,7 @@ static int on_archived(void *payload, const struct grove_archived *x)
 	return out_failed(&a->c->out);
 }
 
-/* A session that could not even be found. */
+/* Reports a session that was not found. */
 static void not_found(struct archive *a, const char *what, int err)
 {
 	struct grove_detail why;
@@ -181,7 +181,7 @@ static int run(struct archive *a, struct grove_archive_options *o, int nr, char 
 		err = grove_archive(a->c->g, NULL, o, NULL);
 	for (int i = 0; i < nr && !err; i++) {
 		err = grove_archive(a->c->g, what[i], o, NULL);
-		/* a wrong archive is wrong for all of them, a wrong session is not */
+		/* an error of the archive concerns all sessions; one of a session does not */
 		if (err == GROVE_ENOTFOUND || err == GROVE_EAMBIGUOUS) {
 			not_found(a, what[i], err);
 			err = 0;
@@ -190,7 +190,7 @@ static int run(struct archive *a, struct grove_archive_options *o, int nr, char 
 	return err;
 }
 
-/* Where and how much. */
+/* Prints where the archive is and how large. */
 static void print_sum(struct archive *a, const char *to)
 {
 	struct grove_buf url = GROVE_BUF_INIT;
@@ -247,7 +247,7 @@ static int restore_one(struct cli *c, const char *what, const char *to, int firs
 	return status;
 }
 
-/* The first failure ends it: what was restored so far was printed. */
+/* Stops at the first failure; what was restored until then was printed. */
 static int restore(struct cli *c, int nr, char **what, const char *to)
 {
 	int status = EXIT_DONE;
@@ -320,7 +320,10 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 		cli_warn(c, "no session%s", expiring ? " expires that soon" : "s");
 	else
 		print_sum(&a, to);
-	/* directories that could not be read: what was found is archived and was told */
+	/*
+	 * some directories could not be read; the sessions that were found are archived and
+	 * reported
+	 */
 	if (err) {
 		out_flush(&c->out);
 		grove_error(c->g, &why);

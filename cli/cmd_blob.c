@@ -1,5 +1,5 @@
 /*
- * cmd_blob.c: bytes kept under their hash: put, get, verify, gc.
+ * cmd_blob.c: content-addressed blobs: put, get, verify, gc.
  */
 #include "cli.h"
 
@@ -18,12 +18,12 @@ struct blob {
 	struct cli *c;
 	struct grove_blobs *b;
 
-	/* options; which of them an action has is in the table below */
+	/* options; the table below says which actions take which */
 	const char *dir, *output;
 	int sync, force;
 	uint64_t grace;
 
-	struct out json;        /* the items of an array that is printed after its sums */
+	struct out json;        /* the items of an array that is printed after its totals */
 	uint64_t listed;
 };
 
@@ -68,13 +68,13 @@ static int fail_too_big(struct cli *c, const char *path)
 	return cli_fail(c, GROVE_ETOOBIG, &why);
 }
 
-/* Everything of a descriptor. */
+/* Reads everything from a descriptor. */
 static int read_all(struct cli *c, int fd, const char *path, struct grove_buf *b)
 {
 	struct stat st;
 	ssize_t n = 1;
 
-	/* one byte more than there should be: the end shows without another round */
+	/* one byte more than expected, so that the end of the file shows in the same read */
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size < BLOB_MAX)
 		b->cap = (size_t)st.st_size + 1;
 	else
@@ -166,7 +166,7 @@ static int put(struct blob *x, int argc, char **argv)
 	int status = EXIT_DONE, err, files = argc ? argc : 1, nr = 0;
 	struct stored *s = cli_realloc(NULL, (size_t)files, sizeof(*s));
 
-	cli_progress(x->c, "storing"); /* Ctrl-C waits for the end of a file */
+	cli_progress(x->c, "storing"); /* Ctrl-C waits until the file is done */
 	while (nr < files && !status) {
 		status = put_one(x, argc ? argv[nr] : "-", &s[nr]);
 		nr += !status;
@@ -174,7 +174,7 @@ static int put(struct blob *x, int argc, char **argv)
 	err = x->sync && nr ? grove_blobs_sync(x->b) : 0;
 	if (err)
 		status = fail_blob(x, err);
-	/* what was stored was stored; but a document is for all of them */
+	/* what was stored is reported; but a JSON document covers all files or none */
 	else if (!status || !x->c->json)
 		print_stored(x, s, (size_t)nr);
 	free(s);

@@ -1,5 +1,5 @@
 /*
- * cmd_check.c: look for damage, and mend it.
+ * cmd_check.c: finds damage and repairs it.
  */
 #include "diff.h"
 #include "problems.h"
@@ -16,7 +16,7 @@ struct check {
 	struct grove_detail why;
 };
 
-/* The first failure counts: a repair that failed is followed by a check all the same. */
+/* Keeps the first failure: even after a failed repair we check again. */
 static void note_failure(struct check *k, int err)
 {
 	if (err && !k->err) {

@@ -1,8 +1,8 @@
 /*
- * cmd_completion.c: scripts that let a shell complete the words of a command.
+ * cmd_completion.c: scripts that complete commands in a shell.
  *
- * The scripts only ask: `grove completion --words -- WORD…` knows the answer, so what
- * is offered is what this very program understands.
+ * The scripts only ask `grove completion --words -- WORD…`, so what is offered is exactly
+ * what this version of the program understands.
  */
 #include "complete.h"
 
@@ -100,7 +100,7 @@ static const char fish[] =
 	"end\n"
 	"complete -c grove -f -a '(__grove_complete)'\n";
 
-/* The stores that the line names are where its sessions are. */
+/* Uses the stores that the command line names. */
 static void take_stores(struct cli *c, int argc, char **argv)
 {
 	for (int i = 0; i + 2 < argc; i++)

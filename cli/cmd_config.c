@@ -1,5 +1,5 @@
 /*
- * cmd_config.c: read and change the configuration file.
+ * cmd_config.c: reads and changes the configuration file.
  */
 #include "cli.h"
 #include "programs/config.h"
@@ -33,7 +33,10 @@ static int list(struct cli *c, const struct config *cf)
 	for (size_t i = 0; i < cf->nr; i++) {
 		if (c->json && i)
 			out_puts(&c->out, ",\n");
-		/* `get` prints it: who asks for one value wants to use it */
+		/*
+		 * passwords are hidden here; `get` prints them, because whoever asks for
+		 * one value wants to use it
+		 */
 		shown.len = 0;
 		cli_add(&shown, cf->item[i].value, strlen(cf->item[i].value) + 1);
 		store_url_hide_password(shown.ptr);
@@ -60,7 +63,7 @@ static int get(struct cli *c, const struct config *cf, const char *key)
 	return EXIT_DONE;
 }
 
-/* What the programs could not use must not get into the file. */
+/* Rejects values that the programs could not use. */
 static int check(struct cli *c, const char *key, const char *value)
 {
 	int on;

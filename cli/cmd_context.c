@@ -1,9 +1,9 @@
 /*
  * cmd_context.c: what the model would be sent.
  *
- * For people it is listed, a line a message, and then what the tokens are spent on. How
- * wide the column of roles must be is known after the last message; the first ones tell
- * well enough, so what a line shows of them is kept, and the rest is printed as it comes.
+ * For people: a list with one line per message, then what the tokens are spent on. The
+ * width of the role column is known only after the last message, but the first ones are a
+ * good guide. So we hold back the first rows, and print the rest as they come.
  */
 #include "brief.h"
 #include "cli.h"
@@ -19,13 +19,13 @@
 #define ROWS_KEPT 1000
 #define NARROW 64                /* columns; below it lines have neither ids nor bytes */
 
-/* What a line shows of a message. */
+/* What a line shows about a message. */
 struct row {
-	size_t at;               /* of its texts in the listing's bytes, in this order: */
+	size_t at;               /* offset of its texts in the listing's bytes, in this order: */
 	uint32_t role, id, title, text;
 	uint64_t size, tokens;
 	enum grove_piece_kind kind;
-	int has_text;            /* the message's own; else what its entry is about */
+	int has_text;            /* from the message itself, rather than from its entry */
 	int found, error;
 };
 
@@ -35,9 +35,9 @@ struct listing {
 	char *bytes;
 	size_t len, cap_bytes;
 	struct row *row;
-	size_t nr, cap;          /* rows that wait */
-	size_t before;           /* rows that were printed */
-	size_t text_max;         /* so many bytes fill a line, whatever they are */
+	size_t nr, cap;          /* rows held back */
+	size_t before;           /* rows already printed */
+	size_t text_max;         /* enough bytes to fill a line */
 	unsigned role_columns;
 	uint64_t total;
 	int explain, listed;
@@ -47,7 +47,7 @@ static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
 {
 	size_t n = text.len < max ? text.len : max;
 
-	/* not within a character */
+	/* not in the middle of a character */
 	while (n && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
 		n--;
 	if (l->len + n > l->cap_bytes) {
@@ -135,7 +135,7 @@ static void print_head(const struct listing *l)
 	out_style(o, OUT_PLAIN);
 }
 
-/* Lists the messages that wait. */
+/* Prints the rows held back. */
 static void print_rows(struct listing *l)
 {
 	if (!l->before) {
@@ -149,7 +149,7 @@ static void print_rows(struct listing *l)
 	l->nr = l->len = 0;
 }
 
-/* All messages are there. Reasons stand in a paragraph of their own. */
+/* All messages were read. Reasons form a separate paragraph. */
 static void end_rows(struct listing *l, int reasons)
 {
 	if (l->listed)
@@ -191,7 +191,7 @@ static int on_message(void *payload, const struct grove_message *m)
 	return out_failed(&l->c->out);
 }
 
-/* Why an entry is there, or is not. */
+/* Says why an entry is included or left out. */
 static int on_reason(void *payload, const struct grove_context_reason *r)
 {
 	struct listing *l = payload;
@@ -217,7 +217,10 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 	return 0;
 }
 
-/* "41.2k of 200.0k tokens in use": what the last reply was billed for, or a guess that says so. */
+/*
+ * "41.2k of 200.0k tokens in use": what the last reply was billed for, or an estimate
+ * marked as such.
+ */
 static void print_used(struct out *o, const struct grove_context_about *a)
 {
 	char used[CLI_NUMBER], window[CLI_NUMBER];
@@ -262,7 +265,7 @@ static void print_parts(struct out *o, const struct grove_context_about *a)
 	}
 }
 
-/* Model and level, where the agent keeps them with the session; and how much it is. */
+/* Model and thinking level, if the agent records them, and the size. */
 static int on_about(void *payload, const struct grove_context_about *a)
 {
 	struct listing *l = payload;
@@ -325,20 +328,20 @@ int cmd_context(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (mode >= 0)
 		co.mode = modes[mode];
-	/* the shortest way to the answer needs nothing but that */
+	/* ask only for what is printed, which may allow reading less */
 	co.flags = GROVE_CONTEXT_PARTS | (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0);
 	lazy = c->json && !co.leaf && !explain;
 	s = cli_open_read(c, argv[0], lazy ? GROVE_OPEN_LAZY : GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	cli_working(c, "reading");
-	/* nothing was read yet, and perhaps not all of it need be */
+	/* nothing was read yet, and perhaps not everything has to be */
 	if (lazy && !grove_session_cwd(s)) {
 		err = grove_session_context(s, &co, out_json_sink(&c->out));
 		if (!err)
 			out_end_line(&c->out);
 		c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
-		/* all of it was read after all: tell what was passed over */
+		/* the whole log was read after all, so report what was skipped */
 		if (!err && grove_session_cwd(s))
 			v = cli_view(c, s);
 		goto out;

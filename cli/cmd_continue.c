@@ -1,5 +1,5 @@
 /*
- * cmd_continue.c: go on from an entry.
+ * cmd_continue.c: continues from an entry.
  */
 #include "cli.h"
 

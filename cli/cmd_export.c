@@ -1,5 +1,5 @@
 /*
- * cmd_export.c: a session as one file, to show to others.
+ * cmd_export.c: a session as one file, to share with others.
  */
 #include "cli.h"
 
@@ -17,10 +17,11 @@
 
 /* ----------------------------------------------------------------- the file */
 
-/* A file that appears whole, or not at all. */
+/* A file that appears complete or not at all. */
 struct target {
-	char path[PATH_MAX];     /* where it belongs */
-	char temp[PATH_MAX];     /* where it is made; "": it is written in place, being no regular file */
+	char path[PATH_MAX];     /* the final name */
+	char temp[PATH_MAX];     /* the temporary name; "" to write in place, if it is not a
+	                            regular file */
 	int fd;
 	int error;               /* errno */
 };
@@ -44,7 +45,7 @@ static int write_target(void *payload, const char *ptr, size_t len)
 	return 0;
 }
 
-/* Beside its place, so that a rename puts it there. A link leads to the file that is meant. */
+/* Opens a temporary file in the same directory, to be renamed. Follows a symbolic link. */
 static int open_target(struct target *t, const char *file)
 {
 	struct stat st;
@@ -66,7 +67,7 @@ static int open_target(struct target *t, const char *file)
 	t->fd = mkostemp(t->temp, O_CLOEXEC);
 	if (t->fd < 0)
 		return -1;
-	/* as any new file has it */
+	/* the mode of any new file */
 	mask = umask(0);
 	umask(mask);
 	fchmod(t->fd, 0666 & ~mask);
@@ -117,7 +118,7 @@ static int write_stdout(struct cli *c, struct export *x)
 	return rc ? fail(c, x, rc) : EXIT_DONE;
 }
 
-/* Never silently: what was replaced, and that there may be more. */
+/* Never redact silently: say what was replaced, and that there may be more. */
 static void tell_replaced(struct cli *c, const struct redactor *r)
 {
 	struct grove_buf words = GROVE_BUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * cmd_fork.c: copy a session, or one path of it, into a new one.
+ * cmd_fork.c: copies a session, or one path of it, into a new one.
  */
 #include "cli.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_history.c: the prompts that were typed: add one, list them, search them.
+ * cmd_history.c: the history of prompts: add, list, search.
  */
 #include "cli.h"
 
@@ -41,7 +41,7 @@ static int read_stdin(struct cli *c, struct grove_buf *b)
 	return n < 0 ? cli_error(c, GROVE_EIO, "cannot read standard input") : 0;
 }
 
-/* The words as one text; "-" alone is what standard input has. */
+/* Joins the words into one text; "-" alone means standard input. */
 static int text_of(struct cli *c, int argc, char **argv, struct grove_buf *b)
 {
 	if (argc == 1 && !strcmp(argv[0], "-"))
@@ -88,7 +88,7 @@ static int print_json(struct history *p, const struct grove_history_entry *e)
 	return err;
 }
 
-/* One line, however it was typed; all of it, unless a terminal is too narrow. */
+/* Prints a prompt on one line, cut only if the terminal is too narrow. */
 static int print_line(struct history *p, const struct grove_history_entry *e)
 {
 	static const char mark[] = " ⏎ ";

@@ -1,5 +1,5 @@
 /*
- * cmd_leaf.c: where the conversation goes on.
+ * cmd_leaf.c: the entry where the conversation continues.
  */
 #include "cli.h"
 
@@ -28,7 +28,8 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 	int persist = 0, err = 0, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "summary", .string = &b.summary },
-		{ "persist", .flag = &persist }, /* it always is; see grove-leaf(1) */
+		{ "persist", .flag = &persist }, /* accepted for compatibility; it is always
+		                                    persistent */
 		{ NULL },
 	};
 

@@ -12,8 +12,8 @@ struct log {
 	struct grove_view *v;
 	struct short_ids ids;
 	struct grove_period period;
-	uint64_t last;           /* so many entries, the last ones; UINT64_MAX: all */
-	uint32_t from;           /* the first of them */
+	uint64_t last;           /* how many of the last entries; UINT64_MAX for all */
+	uint32_t from;           /* the first one to print */
 	unsigned id, when;       /* columns */
 };
 
@@ -40,7 +40,7 @@ static int find_from(struct log *l)
 	return err;
 }
 
-/* The entries that are asked for, as grove_view_log() writes all of them. */
+/* Prints the requested entries in the format of grove_view_log(). */
 static int print_json(struct log *l, unsigned flags)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -49,7 +49,7 @@ static int print_json(struct log *l, unsigned flags)
 	const char *before = "[\n";
 	int err = 0;
 
-	/* all of them are read faster in one go */
+	/* if all are wanted, one call is faster */
 	if (!l->period.since && !l->period.until && l->last == UINT64_MAX)
 		return grove_view_log(l->v, flags, out_json_sink(o));
 	for (uint32_t i = l->from; i < grove_view_count(l->v) && !err && !out_failed(o); i++) {
@@ -70,7 +70,10 @@ static int print_json(struct log *l, unsigned flags)
 	return err;
 }
 
-/* Columns for ids, those of the longest among the first entries, and for times, where there is room. */
+/*
+ * Widths for ids, as long as the longest among the first entries, and for times, if there
+ * is room.
+ */
 static void find_columns(struct log *l)
 {
 	enum { LOOK = 1000, LONGEST = 36, SECONDS = 19, MINUTES = 16, NARROW = 56, ROOMY = 72 };

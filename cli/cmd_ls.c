@@ -13,7 +13,7 @@
 static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance",
 				     NULL };
 
-/* The words of the query, as one. */
+/* Joins the words of the query. */
 static char *join(int argc, char **argv)
 {
 	size_t len = 0, at = 0;
@@ -55,7 +55,7 @@ static int print_json(struct cli *c, const struct grove_list *l)
 	return err ? cli_error(c, err, "%s", grove_strerror(err)) : EXIT_DONE;
 }
 
-/* How much of an id must be shown so that every command takes it. */
+/* Returns how many characters of an id are needed to be accepted by every command. */
 static unsigned id_width(const struct grove_list *l)
 {
 	enum { SHORTEST = 8 };
@@ -63,7 +63,7 @@ static unsigned id_width(const struct grove_list *l)
 
 	for (size_t i = 0; i < grove_list_count(l); i++) {
 		const struct grove_list_item *s = grove_list_at(l, i);
-		/* of one that was named it is not known which others there are */
+		/* for a session given by name, we do not know which others there are */
 		unsigned n = s->id_len ? s->id_len : (unsigned)strlen(s->id);
 
 		width = n > width ? n : width;
@@ -84,7 +84,7 @@ static unsigned project_width(const struct grove_list *l, unsigned most)
 	return width < most ? width : most;
 }
 
-/* Columns that a table may have, besides the ones that every table has. */
+/* Optional columns of the table. */
 enum column {
 	COL_CLOCK = 1 << 0,    /* the time of the day */
 	COL_MESSAGES = 1 << 1,
@@ -124,7 +124,7 @@ static unsigned leaf_width(const struct grove_list *l)
 	return width < LONGEST ? width : LONGEST;
 }
 
-/* 0: all sessions are of one agent. */
+/* Returns 0 if all sessions belong to one agent. */
 static unsigned agent_width(const struct grove_list *l)
 {
 	enum { SHORTEST = 5 };
@@ -141,7 +141,7 @@ static unsigned agent_width(const struct grove_list *l)
 	return several ? width : 0;
 }
 
-/* All but the text at the end. */
+/* The width of everything but the text at the end. */
 static unsigned used(const struct table *t)
 {
 	const struct {
@@ -160,7 +160,7 @@ static unsigned used(const struct table *t)
 	return n;
 }
 
-/* Where there is little room, what is needed least is left out. */
+/* In a narrow terminal, drops the least useful columns. */
 static void measure(struct table *t)
 {
 	static const enum column order[] = { COL_COMPACTIONS, COL_LEAF, COL_BAD, COL_SIZE, COL_MESSAGES, COL_CLOCK,
@@ -210,7 +210,7 @@ static void print_heads(const struct table *t)
 	out_puts(o, "\n");
 }
 
-/* A number, or a dash where it is not known. */
+/* Prints a number, or a dash if it is unknown. */
 static void print_count(struct out *o, int width, int known, uint64_t n)
 {
 	if (known)
@@ -247,7 +247,7 @@ static void print_shape(const struct table *t, const struct grove_list_item *s)
 	}
 }
 
-/* As deep as it is, but so that something can be read. */
+/* Returns the indent for a depth, leaving enough room for the text. */
 static unsigned indent(const struct table *t, unsigned depth)
 {
 	unsigned most = t->text / 2 / 2 * 2, n;

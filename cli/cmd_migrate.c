@@ -1,5 +1,5 @@
 /*
- * cmd_migrate.c: rewrite an old session in today's format.
+ * cmd_migrate.c: rewrites an old session in the current format.
  */
 #include "cli.h"
 
@@ -11,14 +11,14 @@ int cmd_migrate(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, NULL, "SESSION", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], GROVE_OPEN_WRITE); /* which migrates it */
+	s = cli_open(c, argv[0], GROVE_OPEN_WRITE); /* this migrates it */
 	if (!s)
 		return c->status;
 	c->status = EXIT_DONE;
 	if (c->json) {
 		from = grove_session_version(s);
 		lines = grove_session_migrated(s);
-		/* only the dialect knows which version is today's: look */
+		/* only the dialect knows the current version, so open it again */
 		now = cli_open(c, grove_session_path(s), GROVE_OPEN_READ);
 		if (now)
 			out_printf(&c->out, "{\"from\":%u,\"to\":%u,\"lines\":%llu}\n", from,

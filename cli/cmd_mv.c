@@ -1,5 +1,5 @@
 /*
- * cmd_mv.c: give a session another working directory.
+ * cmd_mv.c: moves a session to another working directory.
  */
 #include "cli.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_name.c: print or change the name of a session.
+ * cmd_name.c: prints or changes the name of a session.
  */
 #include "cli.h"
 
@@ -26,7 +26,7 @@ int cmd_name(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], argc < 2 ? GROVE_OPEN_READ : GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
-	/* the library would take the name away where the agent can; here it is a slip */
+	/* The library would remove the name where the agent can; here a blank name is a mistake. */
 	if (argc == 2 && !argv[1][strspn(argv[1], " \t\r\n")]) {
 		grove_session_close(s);
 		return cli_error(c, GROVE_EINVAL, "the name is empty");

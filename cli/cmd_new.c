@@ -1,5 +1,5 @@
 /*
- * cmd_new.c: start a session.
+ * cmd_new.c: starts a session.
  */
 #include "cli.h"
 
@@ -23,13 +23,13 @@ int cmd_new(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "", &argc, argv))
 		return c->status;
 	no.dialect = c->dialect;
-	/* a name has no other place than the file */
+	/* the name can only be stored in the file, so create it now */
 	if (now || no.name)
 		no.flags |= GROVE_CREATE_NOW;
 	err = grove_session_create(c->g, &no, &s);
 	/*
-	 * Where there is no header a name is a line like any other. And where there
-	 * are no paths an id must be found: a session that is nowhere has none.
+	 * Without a header, the name is an ordinary line. And a session without a path can
+	 * only be found by its id once it exists.
 	 */
 	if (!err && ((no.name && grove_session_pending(s)) || !grove_session_path(s)))
 		err = grove_session_ensure(s);

@@ -1,5 +1,5 @@
 /*
- * cmd_resume.c: how a session's agent continues it.
+ * cmd_resume.c: how to resume a session with its agent.
  */
 #include "cli.h"
 
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A word as a shell reads it back; what a person need not quote is not quoted. */
+/* Prints a word so that a shell reads it back, quoted only if necessary. */
 static void print_word(struct out *o, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~";
 
-	/* a tilde at the beginning would be somebody's home */
+	/* a leading tilde would be expanded */
 	if (*word && *word != '~' && strspn(word, plain) == strlen(word)) {
 		out_puts(o, word);
 		return;
@@ -66,7 +66,7 @@ int cli_become(struct cli *c, const struct grove_command *cmd)
 		return cli_error(c, GROVE_EIO, "%.200s: %s", cmd->cwd, strerror(errno));
 	while (cmd->argv[nr] && nr < sizeof(argv) / sizeof(*argv) - 1)
 		nr++;
-	/* it takes them without const, and does not change them */
+	/* execvp() wants them without const, but does not change them */
 	memcpy(argv, cmd->argv, nr * sizeof(*argv));
 	argv[nr] = NULL;
 	execvp(argv[0], argv);

@@ -1,5 +1,5 @@
 /*
- * cmd_rm.c: remove sessions.
+ * cmd_rm.c: removes sessions.
  */
 #include "cli.h"
 
@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All of them are found before the first one goes: `last` and a prefix change with each. */
+/*
+ * Finds all of them before removing the first, because each removal changes what `last` or
+ * a prefix means.
+ */
 static int find_all(struct cli *c, struct grove_buf *path, char **what, int nr)
 {
 	for (int i = 0; i < nr; i++) {
@@ -56,7 +59,7 @@ int cmd_rm(struct cli *c, int argc, char **argv)
 
 		if (seen_before(path, i) || (!yes && !cli_confirm(c, "remove %s?", path[i].ptr)))
 			continue;
-		/* a store without files has no paths: there the name that was given serves */
+		/* without files there are no paths; use the given name */
 		err = grove_remove(c->g, path[i].ptr[0] == '/' ? path[i].ptr : argv[i], no_trash ? GROVE_REMOVE_NO_TRASH : 0);
 		if (err) {
 			c->status = cli_fail_grove(c, err);

@@ -1,5 +1,5 @@
 /*
- * cmd_search.c: text in all sessions.
+ * cmd_search.c: full-text search in all sessions.
  */
 #include "brief.h"
 #include "cli.h"
@@ -25,11 +25,11 @@ struct search {
 	int live, sessions, counts;  /* --live, -l, -c */
 	uint64_t around;             /* -C */
 	struct grove_buf line;
-	/* with -C: the session that was opened last */
+	/* with -C: the session opened last */
 	const struct grove_hit_session *of;
 	struct grove_session *open;
 	struct grove_view *view;
-	struct grove_rows path;      /* down to its leaf */
+	struct grove_rows path;      /* the path to its leaf */
 };
 
 static int fail_search(struct search *p, int err)
@@ -44,7 +44,7 @@ static int fail_search(struct search *p, int err)
 
 /* ------------------------------------------------------------------- options */
 
-/* Each one given, or several with commas between them. */
+/* The option may be repeated, or have several values separated by commas. */
 static int take_places(struct search *p, const struct opt_list *in)
 {
 	for (size_t i = 0; i < in->nr; i++)
@@ -75,7 +75,7 @@ static void close_session(struct search *p)
 	p->open = NULL;
 }
 
-/* Opens the session of a hit. What cannot be opened has no neighbours. */
+/* Opens the session of a hit. If that fails, no neighbours are shown. */
 static void open_session(struct search *p, const struct grove_hit_session *of)
 {
 	if (p->of == of)
@@ -122,7 +122,10 @@ static void path_through(struct search *p, uint32_t entry, struct grove_rows *ou
 	}
 }
 
-/* The entries around a hit, on its branch. `from` and `to` are places in `rows`; `at` is its own. */
+/*
+ * Finds the entries around a hit, on its branch. `from`, `to` and `at` (the hit) are
+ * indexes in `rows`.
+ */
 static int neighbours(struct search *p, const struct grove_hit *h, struct grove_rows *rows, size_t *from,
 		      size_t *at, size_t *to)
 {
@@ -273,7 +276,7 @@ static void print_age(struct out *o, int64_t then)
 
 enum { AGE_COLUMNS = 16, CWD_LEAST = 10 }; /* "  59 minutes ago" */
 
-/* Where a session is from, as far as there is room after `used` columns, and how old it is. */
+/* Prints where a session comes from, if there is room after `used` columns, and its age. */
 static void print_origin(struct out *o, const struct grove_hit_session *s, unsigned used)
 {
 	unsigned left = o->width > used ? o->width - used : 0, rest = AGE_COLUMNS + 3 + (unsigned)strlen(s->agent);
@@ -290,7 +293,7 @@ static void print_origin(struct out *o, const struct grove_hit_session *s, unsig
 	out_style(o, OUT_PLAIN);
 }
 
-/* What a session without a name is known by: how it began. */
+/* A session without a name is identified by its first message. */
 static void print_first_message(struct search *p, const struct grove_hit_session *s, unsigned width, unsigned *used)
 {
 	struct grove_list *l = NULL;
@@ -304,14 +307,14 @@ static void print_first_message(struct search *p, const struct grove_hit_session
 	grove_list_free(l);
 }
 
-/* On one line if that is all that is shown of it, else on two. */
+/* Uses one line if nothing else is shown of the session, else two. */
 static void print_session(struct search *p, const struct grove_hit_session *s)
 {
 	struct out *o = &p->c->out;
 	unsigned used = s->id_len + (p->counts ? 8 : 0);
 	unsigned left = o->width > used + 2 ? o->width - used - 2 : 0, name = left;
 
-	/* on one line with its origin the name has half of what is left, or what the age leaves */
+	/* on one line, the name gets half of what is left, or what the age leaves */
 	if (p->sessions)
 		name = left < AGE_COLUMNS ? 0 : left / 2 < left - AGE_COLUMNS ? left / 2 : left - AGE_COLUMNS;
 
@@ -344,7 +347,7 @@ static const char *word_of(const struct grove_hit *h)
 	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
 }
 
-/* In as many lines as it needs on a terminal; for other programs it is one. */
+/* Wraps a snippet on a terminal; for other programs it stays on one line. */
 static void print_snippet(struct out *o, const struct grove_hit *h)
 {
 	struct wrap_prefix indent = { .len = 0 };
@@ -366,7 +369,7 @@ static void print_snippet(struct out *o, const struct grove_hit *h)
 	wrap_release(&w);
 }
 
-/* A remark on the line, or below it where a terminal has no room; `*used` columns are taken. */
+/* Prints a remark on the line, or below it if a terminal has no room; `*used` columns are taken. */
 static void print_remark(struct out *o, const char *words, unsigned *used)
 {
 	unsigned need = 2 + (unsigned)strlen(words);
@@ -379,7 +382,7 @@ static void print_remark(struct out *o, const char *words, unsigned *used)
 	*used += need;
 }
 
-/* Where it is, if the model does not see it, and who else has it. */
+/* Says if the model does not see the entry, and which other sessions have it. */
 static void print_remarks(struct out *o, const struct grove_hit *h, unsigned used)
 {
 	char copies[64];
@@ -398,9 +401,9 @@ static void print_remarks(struct out *o, const struct grove_hit *h, unsigned use
 }
 
 /*
- * As `log` prints it. A UUID is random, and so the beginning of no other one; if it
- * were, every command would ask. Whether others may be shortened only the whole session
- * tells. Returns the columns used.
+ * Shortens an id as `log` does. A UUID's prefix is almost certainly unique, and if it is
+ * not, commands ask. Whether other ids can be shortened is known only after reading the
+ * whole session. Returns the columns used.
  */
 static unsigned print_entry_id(struct out *o, const char *id)
 {
@@ -460,7 +463,7 @@ static void print_people(struct search *p)
 	}
 }
 
-/* Several of them; a blank may also be the last character. */
+/* Returns true for several words; a trailing blank does not count. */
 static int has_words(const char *query)
 {
 	const char *blank = strchr(query + strspn(query, " "), ' ');
@@ -468,7 +471,7 @@ static int has_words(const char *query)
 	return blank && blank[strspn(blank, " ")];
 }
 
-/* What might find more, where nothing was found. */
+/* Suggests what might find more, if nothing was found. */
 static void suggest(struct search *p)
 {
 	struct cli *c = p->c;
@@ -501,7 +504,7 @@ static int report(struct search *p)
 		print_people(p);
 	if (err || c->json)
 		return err;
-	/* on a terminal the last line is the one that is seen */
+	/* on a terminal the last line is the one people see */
 	out_flush(&c->out);
 	if (!p->about.total)
 		suggest(p);

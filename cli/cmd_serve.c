@@ -1,10 +1,9 @@
 /*
- * cmd_serve.c: `grove serve` and `grove token` are a program of their own, and so are
- * `grove push`, `pull` and `mirror`, `grove mcp` and `grove browse`.
+ * cmd_serve.c: runs other programs: grove-serve for `grove serve` and `grove token`, and
+ * those for `grove push`, `pull`, `mirror`, `mcp` and `browse`.
  *
- * Most need libraries that nothing else here does; loading them would make every
- * other command start more slowly. So the words are handed over, those that stood
- * before the command's name included.
+ * Most of them need libraries that would slow down the start of every other command. The
+ * arguments are passed on, including those before the command's name.
  */
 #include "cli.h"
 #include "help.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beside this program, where it is built; else where it was installed. */
+/* Runs the program next to this one, as in a build directory, or else the installed one. */
 static void run_at(const char *dir, size_t len, char **words)
 {
 	char path[PATH_MAX];
@@ -52,7 +51,7 @@ static char *copy(const char *text)
 	return memcpy(cli_realloc(NULL, n, 1), text, n);
 }
 
-/* Hands the words over to a program; returns if there is none. */
+/* Passes the arguments to a program; returns if it does not exist. */
 static int hand_over(struct cli *c, const char *program, const char *lacks, int argc, char **argv)
 {
 	size_t nr = 0, room = 11 + (size_t)argc + 2 * c->stores.nr;

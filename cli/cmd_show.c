@@ -27,7 +27,7 @@ static void title(struct cli *c, struct grove_session *s, struct grove_view *v)
 	out_puts(o, "\n");
 }
 
-/* Entries as they are stored; those that are not asked for are left out. */
+/* Prints the wanted entries as they are stored. */
 static int show_json(struct cli *c, const struct talk *t, size_t from, unsigned flags)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -71,7 +71,7 @@ static int show_text(struct cli *c, struct grove_session *s, struct talk *t, siz
 	return talk_print(t, from);
 }
 
-/* Nobody reads what a pipe takes: it gets the words as they were written. */
+/* Output to a pipe is not rendered: programs get the text as it was written. */
 static int is_rendered(const struct cli *c, int plain)
 {
 	return !plain && (c->out.tty || c->out.color);
@@ -122,7 +122,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 		goto out;
 	cli_working(c, "reading");
 	if (all)
-		path.nr = grove_view_count(v); /* and no rows: 0, 1, 2, … */
+		path.nr = grove_view_count(v); /* without rows: 0, 1, 2, … */
 	else
 		err = grove_view_conversation(v, to, GROVE_CONVERSATION_WHOLE, &path);
 	talk_init(&t, c, v,

@@ -1,5 +1,5 @@
 /*
- * cmd_store.c: stores as wholes: make, upgrade, verify, copy, count.
+ * cmd_store.c: operations on whole stores: init, upgrade, verify, copy, stats.
  */
 #include "problems.h"
 
@@ -42,7 +42,7 @@ static int upgrade(struct cli *c, char **argv)
 
 /* ------------------------------------------------------------------- verify */
 
-/* A store that is read must exist; else it was reported, return c->status. */
+/* Checks that a store to be read exists. Returns non-zero after reporting an error. */
 static int must_exist(struct cli *c, const char *store)
 {
 	struct grove *own = c->g;
@@ -82,7 +82,7 @@ static int verify(struct cli *c, char **argv)
 
 struct copying {
 	struct cli *c;
-	struct out json;       /* the sessions; their sums stand before them */
+	struct out json;       /* the sessions; their totals are printed first */
 	int told, failed, conflicts;
 };
 
@@ -160,7 +160,7 @@ static void print_sums(const struct copying *x, const struct grove_archive_resul
 		   r->lines == 1 ? "" : "s", (unsigned long long)r->files, r->files == 1 ? "" : "s");
 }
 
-/* What was copied before the failure is told with it. */
+/* Reports what was copied before the failure. */
 static int fail_copy(struct copying *x, int err, const struct grove_archive_result *r)
 {
 	struct cli *c = x->c;
@@ -204,7 +204,7 @@ static int copy(struct cli *c, char **argv)
 
 /* -------------------------------------------------------------------- stats */
 
-/* "3 sessions", after what stands before it. */
+/* Prints "3 sessions" after a prefix. */
 static void put_count(struct out *o, const char *before, uint64_t n, const char *one, const char *several)
 {
 	out_printf(o, "%s%llu %s", before, (unsigned long long)n, n == 1 ? one : several);

@@ -1,8 +1,8 @@
 /*
- * cmd_tree.c: the tree, drawn.
+ * cmd_tree.c: draws the tree.
  *
- * A conversation is a long line with few branches, so only a branch point
- * moves its children to the right; what follows an only child stays below it:
+ * A conversation is a long line with few branches, so only the children of a branch point
+ * are indented; an only child stays in its parent's column:
  *
  *	● 12110001 user       fix the parser
  *	● 12110002 assistant  which one?
@@ -11,9 +11,9 @@
  *	└─● 12110005 user       the new one
  *	  ● 12110006 assistant  done  ← leaf
  *
- * Branch points that are not finished are kept on a stack of our own: a
- * session may be a million entries deep. For the same reason a line shows only
- * the innermost levels it has room for, after a mark for those left out.
+ * Unfinished branch points are kept on an explicit stack, because a session may be a
+ * million entries deep. For the same reason a line shows only as many of the innermost
+ * levels as fit, after a mark for those left out.
  */
 #include "brief.h"
 #include "cli.h"
@@ -25,32 +25,33 @@
 
 struct called {
 	struct called *next;
-	uint32_t node;       /* GROVE_NO_ENTRY: it is not known who called it */
-	char *call;          /* the id of the call; NULL: not recorded */
+	uint32_t node;       /* GROVE_NO_ENTRY if the caller is unknown */
+	char *call;          /* the id of the call; NULL if not recorded */
 	char *id, *type, *words;
 };
 
-/* Levels that a line shows at most, and the bytes of the widest mark for one. */
+/* The maximum number of levels on a line, and the bytes of the widest mark for one. */
 enum { ROOM_MAX = 24, MARK_MAX = sizeof("├─") - 1 };
 
 struct tree {
 	struct out *o;
 	struct grove_view *v;
 	struct shape s;
-	uint32_t *level;          /* branch points that are not finished: the child that is being drawn */
+	uint32_t *level;          /* the child being drawn, for each unfinished branch point */
 	size_t depth, cap;
-	size_t room;              /* levels that a line shows */
+	size_t room;              /* levels shown on a line */
 	struct {
 		char bytes[(ROOM_MAX + 1) * MARK_MAX];
 		size_t len;
 		unsigned columns;
-		int first;        /* they begin a branch */
+		int first;        /* the lines begin a branch */
 		int stale;        /* the levels have changed */
-	} lines;                  /* to the left of the entry at hand: mostly those of the one before it */
+	} lines;                  /* drawn to the left of the current entry; usually the same as
+	                             for the one before */
 	unsigned id_width, word_width;
-	unsigned char *active;    /* by entry: on the path to the leaf */
+	unsigned char *active;    /* for each entry: on the path to the leaf */
 	uint32_t leaf;            /* a record */
-	int records;              /* every one of them is drawn */
+	int records;              /* draw every record */
 	struct called *agents;    /* the sub-agents of the session */
 };
 
@@ -92,7 +93,7 @@ static void make_lines(struct tree *t, int first_of_branch)
 	}
 }
 
-/* The lines to the left of an entry; returns their columns. */
+/* Prints the lines to the left of an entry; returns their width. */
 static unsigned print_lines(struct tree *t, int first_of_branch)
 {
 	if (t->lines.stale || t->lines.first != first_of_branch)
@@ -101,7 +102,7 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 	return t->lines.columns;
 }
 
-/* Is the leaf one of its records, and is one of them on the path to it? */
+/* Finds out whether the node contains the leaf, and whether it is on the path to the leaf. */
 static void state_of(const struct tree *t, uint32_t node, int *is_leaf, int *on)
 {
 	*is_leaf = *on = 0;
@@ -133,7 +134,7 @@ static unsigned print_marks(struct tree *t, const struct grove_entry *e)
 	return used;
 }
 
-/* The sub-agents that a node called; of GROVE_NO_ENTRY, those that nobody is known to have called. */
+/* Prints the sub-agents that a node called; for GROVE_NO_ENTRY, those without a known caller. */
 static void print_agents(struct tree *t, uint32_t node)
 {
 	for (const struct called *a = t->agents; a; a = a->next) {
@@ -158,14 +159,14 @@ static void print_agents(struct tree *t, uint32_t node)
 	}
 }
 
-/* A reply that only calls tools says nothing that its results do not; pi does not show it either. */
+/* A reply with tool calls only adds nothing to its results; pi does not show it either. */
 static int is_silent(const struct tree *t, uint32_t node, const struct brief *b, int is_leaf)
 {
 	return !t->records && !t->s.merged && !is_leaf && t->s.c->role[node] == GROVE_ROLE_ASSISTANT && b->found &&
 	       !b->error && (b->kind == GROVE_PIECE_TOOL_CALL || b->kind == GROVE_PIECE_THINKING);
 }
 
-/* *first: the line begins a branch; it is cleared when there was one. */
+/* *first: the line begins a branch; cleared once a line was printed. */
 static int print_node(struct tree *t, uint32_t node, int *first)
 {
 	struct out *o = t->o;
@@ -186,7 +187,7 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	if (t->s.last[node] != node) {
 		struct grove_entry last = { .size = sizeof(last) };
 
-		/* continuing from it means continuing from its end */
+		/* to continue from a node is to continue from its last record */
 		err = grove_view_entry(t->v, t->s.c->index[t->s.last[node]], &last);
 		e.id = err ? e.id : last.id;
 	}
@@ -215,8 +216,8 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	if (results > 1)
 		snprintf(calls, sizeof(calls), "  (%u calls)", results);
 	if (o->width < used + strlen(calls) + 24)
-		*calls = '\0'; /* words say more */
-	/* for what follows it, and the last column */
+		*calls = '\0'; /* the text says more */
+	/* for what follows, and the last column */
 	text = (is_leaf ? 10 : 2) + (unsigned)strlen(calls);
 	text = o->width > used + text ? o->width - used - text : 0;
 	if (text >= 8 && b.found) {
@@ -238,13 +239,16 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	return out_failed(o);
 }
 
-/* Draw the nodes from a root on, each with everything below it. */
+/* Draws the nodes from a root on, with everything below. */
 static int draw(struct tree *t, uint32_t node)
 {
 	int err = 0, first = 0;
 
 	while (node != GROVE_NO_ENTRY && !err) {
-		/* the first of several children opens a level; an only child stays below its parent */
+		/*
+		 * the first of several children opens a level; an only child stays below
+		 * its parent
+		 */
 		if (!first && t->s.next[node] != GROVE_NO_ENTRY && (!t->depth || t->level[t->depth - 1] != node)) {
 			push(t, node);
 			first = 1;
@@ -256,7 +260,10 @@ static int draw(struct tree *t, uint32_t node)
 			first = 1;
 		}
 		while (node == GROVE_NO_ENTRY && t->depth) {
-			/* the end of a branch: on to the next one of the innermost level */
+			/*
+			 * at the end of a branch, continue with the next child of the
+			 * innermost branch point
+			 */
 			node = t->level[t->depth - 1] = t->s.next[t->level[t->depth - 1]];
 			first = t->lines.stale = 1;
 			if (node == GROVE_NO_ENTRY)
@@ -283,7 +290,7 @@ static int mark_active(struct tree *t)
 	return 0;
 }
 
-/* A hidden leaf is told at the node that it hangs below. */
+/* A hidden leaf is shown at the nearest visible node above it. */
 static void show_leaf(struct tree *t)
 {
 	for (uint32_t i = 0; i < t->s.c->nr; i++)
@@ -293,7 +300,7 @@ static void show_leaf(struct tree *t)
 		}
 }
 
-/* Columns for ids, and for the words that say what an entry is. */
+/* Finds the widths for ids and for the words that say what an entry is. */
 static void measure(struct tree *t)
 {
 	enum { LOOK = 1000, LONGEST = 8, KINDS = 256 };
@@ -326,7 +333,7 @@ static char *copied(const char *str)
 	return str ? memcpy(cli_realloc(NULL, size, 1), str, size) : NULL;
 }
 
-/* The name of its transcript, which opens it as a session; else its id. */
+/* The name of its transcript, which can be opened as a session, or else its id. */
 static char *name_of(const struct grove_subagent *a)
 {
 	const char *slash = a->path ? strrchr(a->path, '/') : NULL;
@@ -350,7 +357,7 @@ static int on_agent(void *payload, const struct grove_subagent *a)
 	return 0;
 }
 
-/* Who called whom: the call's id is in the record that made it. */
+/* Matches sub-agents to their callers: the record that made a call has its id. */
 static int find_calls(struct tree *t)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -389,10 +396,10 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 {
 	struct tree t = { .o = &c->out, .v = v, .records = records };
 	const char *name = grove_view_name(v);
-	/* only there is a reply more than one record */
+	/* only Claude splits a reply into several records */
 	int err = shape_make(&t.s, v, filter, records, !strcmp(grove_session_dialect(s), "claude"));
 
-	/* a quarter of the line, two columns a level */
+	/* a quarter of the line, at two columns per level */
 	t.room = c->out.width < 64 ? 8 : c->out.width > 8 * ROOM_MAX ? ROOM_MAX : c->out.width / 8;
 	if (!err)
 		err = mark_active(&t);

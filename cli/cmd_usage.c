@@ -67,7 +67,7 @@ static void cell(char *out, size_t size, const struct grove_usage_row *r, int co
 		snprintf(out, size, "-");
 }
 
-/* 2026-05-03 09:00 - 14:00, here; the one that lasts still says so. */
+/* Formats a block as 2026-05-03 09:00 - 14:00, in local time, and marks the current one. */
 static const char *block_text(const struct grove_usage_row *r, char *out, size_t size)
 {
 	char from[32], until[32];
@@ -100,16 +100,17 @@ struct table {
 	struct out *o;
 	const struct grove_usage *u;
 	int by;                        /* enum grove_usage_by */
-	int first;                     /* of the columns with numbers */
-	int brief;                     /* numbers in short */
+	int first;                     /* the first column with numbers */
+	int brief;                     /* abbreviate numbers */
 	unsigned key;                  /* widths */
-	unsigned id;                   /* how much of a session's id any command takes; 0: no ids, or whole ones */
+	unsigned id;                   /* how many characters of a session id every command
+	                                  accepts; 0 for whole ids, or none */
 	unsigned width[COUNTS + 1];
-	unsigned bar;                  /* 0: no bars */
-	int tokens;                    /* what bars stand for; 0: cost */
-	double most;                   /* the longest */
-	struct names *names;           /* of sessions; NULL: these are no sessions */
-	unsigned name;                 /* columns for them; 0: there is no room */
+	unsigned bar;                  /* 0 for no bars */
+	int tokens;                    /* what the bars show; 0 for cost */
+	double most;                   /* the largest value */
+	struct names *names;           /* names of sessions; NULL if rows are not sessions */
+	unsigned name;                 /* their width; 0 if there is no room */
 };
 
 /* --- the sessions that ids are of --- */
@@ -119,7 +120,8 @@ struct names {
 	struct grove_list *l;
 	const struct grove_list_item **by_id;
 	size_t nr;
-	unsigned id;                   /* so much of an id no two of them share, here or in any other directory */
+	unsigned id;                   /* the prefix length that is unique among all sessions, in
+	                                  any directory */
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -129,7 +131,7 @@ static int compare_ids(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-/* Lists all sessions, the first time that somebody asks. */
+/* Lists all sessions, on first use. */
 static void find_names(struct names *n)
 {
 	enum { SHORTEST = 8 };
@@ -139,7 +141,7 @@ static void find_names(struct names *n)
 		return;
 	n->id = SHORTEST;
 	if (grove_list(n->c->g, &lo, &n->l)) {
-		/* an id that cannot be told from others by a part of it is shown whole */
+		/* an id without a unique prefix is shown whole */
 		n->id = UINT_MAX;
 		return;
 	}
@@ -177,7 +179,7 @@ static double bar_of(const struct table *t, const struct grove_usage_row *r)
 	return t->tokens ? (double)r->total : r->cost;
 }
 
-/* Eighths of a column, so that small differences show as well. */
+/* Drawn in eighths of a column, so that small differences are visible. */
 static void print_bar(const struct table *t, const struct grove_usage_row *r)
 {
 	static const char *const parts[8] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
@@ -208,7 +210,7 @@ static void print_numbers(const struct table *t, const struct grove_usage_row *r
 
 static void print_row(const struct table *t, const char *key, const struct grove_usage_row *r)
 {
-	/* the beginning of an id is taken as it is, without dots */
+	/* a prefix of an id is printed without "…", so that it can be copied */
 	if (t->id && strlen(key) > t->id)
 		out_column(t->o, (struct grove_slice){ key, t->id }, t->key);
 	else
@@ -223,7 +225,7 @@ static void print_row(const struct table *t, const char *key, const struct grove
 	out_puts(t->o, "\n");
 }
 
-/* The models of a row, below it. */
+/* Prints the models of a row, below it. */
 static void print_stack(const struct table *t, size_t row)
 {
 	const struct grove_usage_row *r;
@@ -247,7 +249,7 @@ static unsigned columns_used(const struct table *t)
 	return used;
 }
 
-/* No number is wider than that of the totals, but a cost that is not known. */
+/* No number is wider than that of the totals, except an unknown cost. */
 static void measure_numbers(struct table *t)
 {
 	char text[64];
@@ -260,7 +262,7 @@ static void measure_numbers(struct table *t)
 	}
 }
 
-/* What the longest key needs. */
+/* The width of the longest key. */
 static unsigned longest_key(const struct table *t)
 {
 	const struct grove_usage_row *r;
@@ -274,7 +276,7 @@ static unsigned longest_key(const struct table *t)
 	return width;
 }
 
-/* What the longest name of a model needs, below a row. */
+/* The width of the longest model name below a row. */
 static unsigned longest_model(const struct table *t)
 {
 	const struct grove_usage_row *r;
@@ -294,8 +296,8 @@ static unsigned larger(unsigned a, unsigned b)
 }
 
 /*
- * Where a table is too wide, ids are shortened first, as far as they can still be typed;
- * then numbers; then those that make up the total are left out.
+ * If a table is too wide, shorten ids first, as far as commands still accept them, then
+ * numbers, then drop the columns that add up to the total.
  */
 static void measure(struct table *t)
 {
@@ -322,7 +324,7 @@ static void measure(struct table *t)
 		measure_numbers(t);
 	}
 	room = t->o->width > columns_used(t) ? t->o->width - columns_used(t) : 0;
-	if (t->id && whole <= room) { /* what was left out made room */
+	if (t->id && whole <= room) { /* the dropped columns made room */
 		t->id = 0;
 		key = larger(key, whole);
 	}
@@ -330,7 +332,7 @@ static void measure(struct table *t)
 	t->key = key < room ? key : room;
 }
 
-/* On a terminal what a session is about says more than what its total is made of. */
+/* On a terminal, the name of a session is worth more than the parts of its total. */
 static void measure_names(struct table *t)
 {
 	enum { LEAST = 20 };
@@ -348,7 +350,7 @@ static void measure_names(struct table *t)
 	t->name = used + LEAST <= t->o->width ? t->o->width - used : 0;
 }
 
-/* Where bars do not fit beside all columns, those that make up the total give way. */
+/* If bars do not fit beside all columns, drop the parts of the total. */
 static void measure_bars(struct table *t)
 {
 	int first = t->first;

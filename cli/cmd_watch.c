@@ -1,13 +1,13 @@
 /*
- * cmd_watch.c: what happens to sessions, a line for each event.
+ * cmd_watch.c: prints a line for each event in sessions.
  *
- * One session is watched from now on, or from a rev, which is its cursor. All of
- * them are watched by the list: a session is added to the set when the list says
- * that it has changed. By then some of its entries are there already, and those are
- * the ones that are not older than the watch itself.
+ * A single session is watched from now on, or from a given rev, which is its cursor. To
+ * watch all sessions we watch the list, and add a session to the set when the list reports
+ * a change. By then some of its entries exist already; those not older than the watch
+ * itself are reported.
  *
- * The cursor of all sessions is text: the time of the event in ms, and then for each
- * session of the set ~REV~KEY, with the key's odd bytes as %XX.
+ * The cursor of all sessions is text: the time of the event in ms, then ~REV~KEY for each
+ * session of the set, with unusual bytes of the key written as %XX.
  */
 #include "brief.h"
 #include "cli.h"
@@ -19,17 +19,17 @@
 
 struct watched {
 	char *key;
-	uint64_t rev;          /* the last event that was told */
-	uint64_t lines;        /* those before it were told when the session was added */
-	uint64_t generation;   /* in which that is so */
-	char prompt[64];       /* the beginning of the first one; stands for a name */
+	uint64_t rev;          /* of the last event reported */
+	uint64_t lines;        /* earlier lines were reported when the session was added */
+	uint64_t generation;   /* the generation for which that is true */
+	char prompt[64];       /* the beginning of the first prompt, used if there is no name */
 };
 
 struct watching {
 	struct cli *c;
 	struct grove_watch *set;
 	int all;
-	int64_t since;         /* ms: entries of this time and later are news */
+	int64_t since;         /* ms: entries of this time or later are new */
 	struct watched **sessions;
 	size_t nr;
 };
@@ -44,7 +44,10 @@ static int64_t now_ms(void)
 
 /* ------------------------------------------------------------------ the set */
 
-/* Do both name the same session? In a database that is an id, which may go on with ~STORE. */
+/*
+ * Returns true if both name the same session. In a database the key is an id, perhaps with
+ * ~STORE.
+ */
 static int same_key(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -62,7 +65,7 @@ static struct watched *find(struct watching *w, const char *key)
 	return NULL;
 }
 
-/* Watch the session `key`. NULL and *err: it cannot be. */
+/* Watches the session `key`. Returns NULL and sets *err if that fails. */
 static struct watched *add(struct watching *w, const char *key, uint64_t since, int *err)
 {
 	struct watched *x = cli_realloc(NULL, 1, sizeof(*x));
@@ -114,7 +117,7 @@ static void add_cursor(struct grove_buf *b, const struct watching *w, uint64_t r
 	}
 }
 
-/* A number at *p, which ends at `end` or at the end of the text. */
+/* Parses a number at *p, which ends at `end` or at the end of the text. */
 static int take_number(const char **p, char end, uint64_t *out)
 {
 	char *after;
@@ -133,7 +136,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The key at *p, up to the next ~, with its own bytes. */
+/* Decodes the key at *p, up to the next ~. */
 static int take_key(const char **p, struct grove_buf *key)
 {
 	key->len = 0;
@@ -155,7 +158,7 @@ static int take_key(const char **p, struct grove_buf *key)
 	return key->len > 1;
 }
 
-/* Watch the sessions of a cursor again. What is gone by now is not missed. */
+/* Watches the sessions of a cursor again. A session that is gone by now is skipped. */
 static int resume(struct watching *w, const char *cursor)
 {
 	struct grove_buf key = GROVE_BUF_INIT;
@@ -183,10 +186,10 @@ static int resume(struct watching *w, const char *cursor)
 
 struct news {
 	const char *kind, *session;
-	const struct grove_event *event;   /* NULL: found when the session was added */
-	struct watched *about;             /* NULL: it is not in the set */
-	struct grove_view *view;           /* NULL: there is none */
-	const struct grove_entry *entry;   /* NULL: it is about none */
+	const struct grove_event *event;   /* NULL if found when the session was added */
+	struct watched *about;             /* NULL if it is not in the set */
+	struct grove_view *view;           /* NULL if there is none */
+	const struct grove_entry *entry;   /* NULL if it is not about an entry */
 	uint64_t rev;
 };
 
@@ -218,7 +221,7 @@ static int print_json(struct watching *w, const struct news *n)
 		out_json_member(o, "name", grove_view_name(n->view));
 	out_puts(o, "}\n");
 	grove_buf_release(&b);
-	/* it was changed once more: the next event tells */
+	/* changed again in the meantime; the next event will report it */
 	return err == GROVE_ESTALE ? 0 : err;
 }
 
@@ -236,7 +239,7 @@ static const char *first_prompt(const struct news *n)
 	return *n->about->prompt ? n->about->prompt : NULL;
 }
 
-/* The time, and with several sessions which one it is. Returns the columns used. */
+/* Prints the time and, with several sessions, which one it is. Returns the columns used. */
 static unsigned print_head(struct watching *w, const struct news *n)
 {
 	enum { NAME = 20 };
@@ -331,9 +334,9 @@ static int tell(struct watching *w, const struct news *n)
 /* ------------------------------------------------------------------- events */
 
 /*
- * A session came to the list's notice for the first time: tell what is new in it, and
- * watch it from there on. It is added first, so that nothing is missed in between;
- * what is told here is left out when the set tells it.
+ * Called when the list reports a session for the first time: reports what is new in it, and
+ * watches it from there on. It is added first so that nothing is missed in between, and
+ * what is reported here is skipped when the set reports it.
  */
 static int meet(struct watching *w, const char *key, const char *id, const char *kind)
 {
@@ -362,7 +365,7 @@ static int meet(struct watching *w, const char *key, const char *id, const char 
 	for (i = nr; i && !grove_view_entry(n.view, i - 1, &e); i--)
 		if (e.time == GROVE_NO_TIME || e.time < w->since)
 			break;
-	/* the list saw a change: the last entry is part of it, whatever its time says */
+	/* the list saw a change, which includes the last entry, whatever its time */
 	if (i && i == nr)
 		i--;
 	n.kind = "append";
@@ -370,7 +373,7 @@ static int meet(struct watching *w, const char *key, const char *id, const char 
 	for (; i < nr && !err; i++) {
 		err = grove_view_entry(n.view, i, &e);
 		x->lines = e.line + 1;
-		x->rev = rev - (lines - x->lines);  /* each line has a rev of its own */
+		x->rev = rev - (lines - x->lines);  /* each line has its own rev */
 		if (!err)
 			err = tell(w, &n);
 	}
@@ -379,7 +382,7 @@ static int meet(struct watching *w, const char *key, const char *id, const char 
 	return err == GROVE_ENOTFOUND || err == GROVE_EDAMAGED ? 0 : err;
 }
 
-/* What was missed: sessions that changed since the time of the cursor. */
+/* Reports what was missed: sessions that changed since the time of the cursor. */
 static int meet_missed(struct watching *w)
 {
 	struct grove_list_options opt = { .size = sizeof(opt), .flags = GROVE_LIST_ALL };
@@ -405,7 +408,8 @@ static int of_the_list(struct watching *w, const struct grove_event *e)
 	if (!e->key)
 		return meet_missed(w);
 	if (e->kind == GROVE_EVENT_REMOVE)
-		return x ? 0 : tell(w, &n);  /* of one in the set, its own last event tells */
+		return x ? 0 : tell(w, &n);  /* for a session in the set, its own last event
+		                                reports this */
 	return x ? 0 : meet(w, e->key, e->session_id, n.kind);
 }
 
@@ -432,7 +436,7 @@ static int of_a_session(struct watching *w, const struct grove_event *e)
 	return err;
 }
 
-/* What concerns one session or store is a warning: the library tries again. */
+/* A problem with one session or store is only a warning: the library tries again. */
 static int follow(struct watching *w)
 {
 	struct grove_event e = { .size = sizeof(e) };

@@ -1,9 +1,9 @@
 /*
  * complete.c: what may come next on a command line.
  *
- * The grammar is that of the pages: see form.h. What stands in capitals there says what
- * to offer: SESSION, ENTRY, DIR. Nothing here writes or fails: a shell that asks in the
- * middle of a line wants an answer or none.
+ * The grammar is that of the manual pages: see form.h. Words in capitals there, such as
+ * SESSION, ENTRY or DIR, say what to offer. Nothing here writes or reports errors: a shell
+ * that asks in the middle of a line wants candidates or nothing.
  */
 #include "complete.h"
 
@@ -19,10 +19,10 @@
 
 struct completing {
 	struct cli *c;
-	const char *now;        /* the word that is being typed, or of --option=VALUE the value */
-	const char *whole;      /* all of that word */
-	const char *session;    /* the one that was named; NULL: none */
-	struct opt_list told;   /* what was offered */
+	const char *now;        /* the word being typed; the value in --option=VALUE */
+	const char *whole;      /* the whole word */
+	const char *session;    /* the session named on the line, or NULL */
+	struct opt_list told;   /* candidates so far */
 };
 
 /* ---------------------------------------------------------------- answering */
@@ -44,7 +44,7 @@ static void offer(struct completing *x, const char *word, const char *about)
 	if (told_before(x, word))
 		return;
 	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
-	/* a shell completes words; what is asked of the shell itself is none */
+	/* requests to the shell are not words to complete */
 	if (*word != ':')
 		out_text(o, (struct grove_slice){ x->whole, (size_t)(x->now - x->whole) });
 	out_text(o, out_str(word));
@@ -67,7 +67,7 @@ static void offer_word(struct completing *x, struct form_word w, const char *abo
 		offer(x, word, about);
 }
 
-/* Is this the beginning of one of the words of a text, in capitals or not? */
+/* Returns true if one of the words of a text begins with `part`, ignoring case. */
 static int begins_word(const char *text, const char *part)
 {
 	size_t n = strlen(part);
@@ -82,7 +82,7 @@ static int begins_word(const char *text, const char *part)
 
 /* ------------------------------------------------------- sessions and entries */
 
-/* `cwd` NULL: those of every directory. Returns how many there were. */
+/* `cwd` NULL means every directory. Returns how many there were. */
 static size_t offer_listed(struct completing *x, const struct grove_list *l, const char *cwd)
 {
 	enum { MOST = 100 };
@@ -114,7 +114,7 @@ static void offer_sessions(struct completing *x)
 	}
 	if (!strncmp("last", x->now, strlen(x->now)))
 		offer(x, "last", "the most recent session here");
-	/* a second list would take as long again, so the first one has those of all directories */
+	/* listing again would take as long again, so list all directories at once */
 	if (grove_list(x->c->g, &opt, &l))
 		return;
 	cwd = getcwd(NULL, 0);
@@ -140,7 +140,7 @@ static void offer_entry(struct completing *x, struct grove_view *v, const struct
 	offer(x, e->id, about);
 }
 
-/* Those with a label first, then the newest. */
+/* Labelled entries come first, then the newest. */
 static void offer_entries(struct completing *x)
 {
 	enum { MOST = 50 };
@@ -237,7 +237,7 @@ static void offer_meaning(struct completing *x, struct form_word name)
 			known[i].offer(x);
 }
 
-/* What a word of a form allows: itself, or what it stands for. */
+/* Offers what a word of a form allows: the word itself, or what it stands for. */
 static void offer_place(struct completing *x, struct form_word place)
 {
 	struct form_word one;
@@ -251,7 +251,7 @@ static void offer_place(struct completing *x, struct form_word place)
 
 /* -------------------------------------------------------------------- forms */
 
-/* The value that an option takes in any form of a page; len 0: none. */
+/* Returns the value that an option takes in any form of a page; len 0 if none. */
 static struct form_word value_of(const struct grove_help *page, const char *option)
 {
 	struct form_word none = { NULL, 0 };
@@ -273,7 +273,10 @@ static struct form_word option_value(const struct grove_help *page, const char *
 	return value.len ? value : value_of(help_find("grove"), option);
 }
 
-/* Of --option=VALUE what the option takes; the value is what is completed then. len 0: it is another word. */
+/*
+ * For --option=VALUE, returns what the option takes and completes the value. len 0 for any
+ * other word.
+ */
 static struct form_word given_value(struct completing *x, const struct grove_help *page)
 {
 	struct form_word none = { NULL, 0 };
@@ -288,7 +291,7 @@ static struct form_word given_value(struct completing *x, const struct grove_hel
 	return option_value(page, option);
 }
 
-/* Do the words that were typed so far fit the form's own words? */
+/* Returns true if the words typed so far match the form. */
 static int fits(const struct form *f, const struct opt_list *typed)
 {
 	for (size_t i = 0; i < typed->nr && i < f->nr_operands; i++) {
@@ -326,7 +329,7 @@ static void complete_form(struct completing *x, const struct form *f, const stru
 		offer_place(x, f->operand[at]);
 }
 
-/* The session among the words: what stands where a form has SESSION. */
+/* Finds the session on the line: the word at the position of SESSION in a form. */
 static const char *session_of(const struct grove_help *page, const struct opt_list *typed)
 {
 	struct form f;

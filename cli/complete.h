@@ -7,8 +7,8 @@
 #include "cli.h"
 
 /*
- * Prints what the last of these words, those after "grove", may become: a line each, with
- * a tab and a few words about it. The lines :files and :dirs ask the shell for names.
+ * Prints what the last of these words (those after "grove") may become: one candidate per
+ * line, with a tab and a description. The lines :files and :dirs ask the shell for names.
  */
 int complete_print(struct cli *c, int argc, char **argv);
 

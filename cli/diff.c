@@ -6,9 +6,8 @@
  *	- 12 …"id":"b2","parentId":"gone","timestamp":"20…
  *	+ 12 …"id":"b2","parentId":"a1","timestamp":"2026…
  *
- * Lines are long, and what changes in them is short. So of a line that changes
- * only the surroundings of the change are shown, and of one that comes or goes
- * its two ends.
+ * Lines are long and changes are short, so we show only the surroundings of a change, and
+ * only the two ends of a line that is added or removed.
  */
 #include "diff.h"
 
@@ -18,7 +17,7 @@
 #define SHOWN 100   /* bytes of a line */
 #define AROUND 40   /* before a change */
 
-/* A place that does not lie within a character. */
+/* Moves a position to a character boundary. */
 static size_t whole(struct grove_slice s, size_t at)
 {
 	while (at > 0 && at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
@@ -33,7 +32,7 @@ static void part(struct out *o, struct grove_slice s, size_t from, size_t to)
 	out_text(o, (struct grove_slice){ s.ptr + from, to - from });
 }
 
-/* `at`: where something changes; SIZE_MAX: nowhere more than elsewhere. */
+/* `at` is where the change is; SIZE_MAX if the whole line is new or removed. */
 static void line(struct out *o, char sign, uint64_t number, struct grove_slice s, size_t at)
 {
 	out_style(o, sign == '-' ? OUT_RED : OUT_GREEN);
@@ -56,7 +55,7 @@ static void line(struct out *o, char sign, uint64_t number, struct grove_slice s
 	out_puts(o, "\n");
 }
 
-/* Where two lines differ; SIZE_MAX: they are the same. */
+/* Returns where two lines differ, or SIZE_MAX if they are equal. */
 static size_t differ(struct grove_slice a, struct grove_slice b)
 {
 	size_t i = 0;

@@ -7,10 +7,13 @@
 #include "out.h"
 
 struct diff {
-	char path[4096];     /* that the last change was of */
+	char path[4096];     /* of the last change printed */
 };
 
-/* What goes as `- `, what comes as `+ `, each with its number; long lines without their middle. */
+/*
+ * Prints removed lines as `- ` and added ones as `+ `, with their numbers; long lines are
+ * shortened.
+ */
 void diff_print(struct diff *d, struct out *o, const struct grove_fix_change *c);
 
 #endif

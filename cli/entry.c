@@ -1,5 +1,5 @@
 /*
- * entry.c: the entry that a person names.
+ * entry.c: finds the entry that the user names.
  */
 #include "brief.h"
 #include "cli.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates that are listed; if there are more, the user types another letter. */
+/* The maximum number of candidates listed; if there are more, the user can type more of the id. */
 enum { CANDIDATES = 20 };
 
 static void candidate_json(struct out *o, const struct grove_entry *e, const struct brief *b)
@@ -33,7 +33,7 @@ static void candidate_json(struct out *o, const struct grove_entry *e, const str
 	grove_buf_release(&time);
 }
 
-/* `id` is how much of the id is told, in columns. */
+/* `id` is how many columns of the id are shown. */
 static void candidate_line(struct out *o, const struct grove_entry *e, const struct brief *b, unsigned id)
 {
 	char when[32];
@@ -50,7 +50,7 @@ static void candidate_line(struct out *o, const struct grove_entry *e, const str
 	out_puts(o, "\n");
 }
 
-/* What tells the entries apart that `what` may mean, as the form of the error wants it. */
+/* Prints what distinguishes the entries that `what` may mean, in the format of the error. */
 static void candidates(struct cli *c, struct grove_view *v, const char *what, struct out *json)
 {
 	struct grove_rows found = { NULL, 0 };

@@ -1,5 +1,5 @@
 /*
- * form.c: the forms of a command, taken apart.
+ * form.c: parses the forms of a command.
  */
 #include "form.h"
 

@@ -1,9 +1,9 @@
 /*
- * form.h: the forms of a command, as its page spells them, taken apart.
+ * form.h: parses the forms of a command, as its manual page spells them.
  *
  *	grove fork SESSION [--leaf ENTRY] [--cwd DIR] [--sync] [--json]
  *
- * A word in capitals stands for something, and a small one for itself; a|b is either.
+ * A word in capitals is a placeholder, one in lower case stands for itself; a|b is either.
  */
 #ifndef CLI_FORM_H
 #define CLI_FORM_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum {
-	FORM_WORDS = 64   /* more of them are not looked at */
+	FORM_WORDS = 64   /* further words are ignored */
 };
 
 struct form_word {
@@ -20,20 +20,20 @@ struct form_word {
 };
 
 struct form {
-	struct form_word operand[FORM_WORDS];  /* those after the command's name */
+	struct form_word operand[FORM_WORDS];  /* the words after the command's name */
 	size_t nr_operands;
-	int more;                              /* the last one may come again and again */
+	int more;                              /* the last one may be repeated */
 	struct form_word option[FORM_WORDS];   /* "--leaf" */
-	struct form_word value[FORM_WORDS];    /* "ENTRY"; len 0: it takes none */
+	struct form_word value[FORM_WORDS];    /* "ENTRY"; len 0 if the option takes no value */
 	size_t nr_options;
 };
 
-/* Takes apart the form that begins at `text`; returns where the next one begins, or NULL. */
+/* Parses the form that begins at `text`; returns where the next one begins, or NULL. */
 const char *form_read(struct form *f, const char *text);
 
-/* One of a|b|c: the first at `w->ptr`. Returns 0 when there are no more. */
+/* Takes the first of a|b|c from `w`. Returns 0 when there are no more. */
 int form_choice(struct form_word *w, struct form_word *one);
-/* True if it stands for something else. */
+/* Returns true for a placeholder. */
 int form_is_name(struct form_word w);
 int form_is(struct form_word w, const char *text);
 

@@ -1,8 +1,8 @@
 /*
  * help.h: the manual pages as `grove COMMAND --help` prints them.
  *
- * The table is made from docs/cli/ when grove is built. The page of the
- * program itself is named "grove"; a page whose name is NULL ends the table.
+ * The table is generated from docs/cli/. The page of the program itself is named "grove"; a
+ * page whose name is NULL ends the table.
  */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
@@ -17,14 +17,14 @@ struct grove_help {
 };
 
 extern const struct grove_help grove_help[];
-/* What `grove help TOPIC` tells of several commands. */
+/* Topics that concern several commands: `grove help TOPIC`. */
 extern const struct grove_help grove_topics[];
 
-/* The page of a command or a topic, NULL if there is none. */
+/* Returns the page of a command or a topic, or NULL. */
 const struct grove_help *help_find(const char *name);
-/* Prints the page of a command or a topic; without one, that of the program. */
+/* Prints the page of a command or a topic, or the program's own. */
 int help_print(struct out *o, const char *name);
-/* Prints grove's version and the parts it was built with. */
+/* Prints grove's version and the optional parts in this build. */
 int version_print(struct out *o);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * main.c: grove, the program: which command, and how it ends.
+ * main.c: grove, the program: finds the command, runs it and exits.
  */
 #include "cli.h"
 #include "help.h"
@@ -64,7 +64,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* What other programs call it. */
+/* Names that other programs use for commands. */
 static const struct {
 	const char *theirs, *ours;
 } elsewhere[] = {
@@ -108,15 +108,15 @@ int cmd_help(struct cli *c, int argc, char **argv)
 	if (!argc)
 		return help_print(&c->out, NULL);
 	if (!find_command(argv[0]) && !help_find(argv[0])) {
-		c->command = NULL; /* the list of commands is what helps here */
+		c->command = NULL; /* here the list of commands is what helps */
 		return unknown_command(c, argv[0]);
 	}
 	return help_print(&c->out, argv[0]);
 }
 
 /*
- * A closed descriptor 0, 1 or 2 would be given to the next file we open: a
- * session, into which we would then print.
+ * If descriptor 0, 1 or 2 is closed, the next file we open would get its number: a session,
+ * into which we would then print.
  */
 static int have_std_descriptors(void)
 {
@@ -163,14 +163,14 @@ static int run(struct cli *c, int argc, char **argv)
 	return command->run(c, argc - 1, argv + 1);
 }
 
-/* End as a program ends that never caught the signal: the shell wants to know. */
+/* Dies from the signal, as if it had never been caught: the shell wants to know. */
 static void die_of(int sig)
 {
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
 
-/* Who reads may stop before the end, and all is well. */
+/* The reader may quit before the end; that is not a failure. */
 static int end_pager(struct cli *c, int status)
 {
 	const char *command = c->pager.command;
@@ -193,9 +193,9 @@ int main(int argc, char **argv)
 
 	if (!have_std_descriptors())
 		return EXIT_FAILED;
-	/* Who reads our output may leave; that must not end a write to a session. */
+	/* The reader of our output may leave; that must not interrupt a write to a session. */
 	signal(SIGPIPE, SIG_IGN);
-	/* A limit on the size of files is an error that can be told. */
+	/* Exceeding a file size limit becomes an ordinary error. */
 	signal(SIGXFSZ, SIG_IGN);
 	cli_init(&c);
 	if (argc > 0) {

@@ -1,19 +1,18 @@
 /*
- * markdown.c: Markdown, as a terminal can show it.
+ * markdown.c: renders Markdown for a terminal.
  *
- * md4c calls us at the beginning and end of every block and span, and with the text
- * between. Blocks that hold others (quotes, lists, their items) only change the prefix of
- * the lines; what has text of its own (paragraphs, headings, code, tables) is printed
- * when it ends, or word by word as it comes.
+ * md4c calls us at the beginning and end of every block and span, and with the text in
+ * between. Blocks that contain others (quotes, lists, list items) only change the prefix of
+ * the lines; those with text (paragraphs, headings, code, tables) are printed when they
+ * end, or word by word as the text comes.
  *
- * Between two blocks is an empty line, which is `due` when the first has ended and is
- * written before the second. The items of a tight list have none between them. A bullet
- * waits until its item has a line to stand on.
+ * Blocks are separated by an empty line, which is `due` when the first has ended and is
+ * written before the second. The items of a tight list have none. A bullet waits until its
+ * item has a line to print it on.
  *
- * All text was written by others and goes through a wrap, which makes harmless what a
- * terminal would obey; so does what entities like &#27; stand for. HTML is shown as it
- * was typed, and the address of a link next to its words: a terminal that opens
- * links must not be told by a model where they lead.
+ * All text comes from others and goes through a wrap, which defuses everything a terminal
+ * would interpret; so does what entities like &#27; stand for. HTML is shown as typed, and
+ * a link's address next to its text: a model must not decide where a clickable link leads.
  */
 #include "markdown.h"
 
@@ -27,9 +26,9 @@
 #include <string.h>
 
 enum {
-	LONGEST = 16 << 20,       /* bytes; beyond it nobody reads */
-	DEEPEST = 32,             /* levels of lists and quotes that are told apart */
-	LINKS = 8,                /* within each other */
+	LONGEST = 16 << 20,       /* bytes; nobody reads more */
+	DEEPEST = 32,             /* distinct levels of lists and quotes */
+	LINKS = 8,                /* nested */
 	CODE_STYLE = OUT_YELLOW << WRAP_COLOR,
 	URL_STYLE = WRAP_DIM
 };
@@ -37,7 +36,7 @@ enum {
 struct level {
 	struct wrap_prefix prefix;  /* outside of it */
 	int is_list, is_item, tight, ordered;
-	unsigned first, items;      /* the number of the first one; those that were begun */
+	unsigned first, items;      /* the number of the first item; items so far */
 	char delimiter;
 };
 
@@ -45,15 +44,15 @@ struct markdown {
 	struct out *o;
 	const struct markdown_look *look;
 	struct wrap w;
-	struct wrap_prefix prefix;   /* of the lines of the present block */
-	struct wrap_prefix bullet;   /* of its first line, if an item begins with it */
+	struct wrap_prefix prefix;   /* of the lines of the current block */
+	struct wrap_prefix bullet;   /* for its first line, if it begins an item */
 	int has_bullet;
-	int due;                     /* an empty line */
-	int in_text;                 /* a paragraph was begun */
+	int due;                     /* an empty line is needed */
+	int in_text;                 /* inside a paragraph */
 	struct level level[DEEPEST];
-	size_t depth, lost;          /* levels, and those beyond the deepest */
-	unsigned style, bold, italic, strike, in_code;  /* of a block; spans, which may nest */
-	struct grove_buf words[LINKS];  /* of the links we are in */
+	size_t depth, lost;          /* levels, and those beyond the maximum */
+	unsigned style, bold, italic, strike, in_code;  /* of a block; spans may nest */
+	struct grove_buf words[LINKS];  /* the text of the links we are in */
 	size_t links;
 	struct table table;
 	int in_table;
@@ -69,7 +68,7 @@ static void empty_line(struct markdown *m)
 	wrap_line(&m->w);
 }
 
-/* A block with lines begins: the prefixes of its first line and of the rest. */
+/* Begins a block with lines; sets the prefixes of its first line and of the others. */
 static void begin_lines(struct markdown *m, struct wrap_prefix *first)
 {
 	if (m->due)
@@ -124,7 +123,7 @@ static void put(struct markdown *m, struct grove_slice text, unsigned style)
 	wrap_text(&m->w, text, style);
 }
 
-/* A mark of Markdown's own, where no style can say the same. */
+/* Prints a Markdown mark where the terminal has no style for it. */
 static void mark(struct markdown *m, const char *mark)
 {
 	if (!m->o->color)
@@ -137,7 +136,7 @@ static void begin_link(struct markdown *m)
 		m->words[m->links - 1].len = 0;
 }
 
-/* The address after the words, unless they are the address. */
+/* Prints the address after the link's text, unless they are the same. */
 static void end_link(struct markdown *m, const MD_ATTRIBUTE *address)
 {
 	struct grove_slice to = { address->text, address->size }, words;
@@ -224,7 +223,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *payload)
 
 /* ----------------------------------------------------------------- entities */
 
-/* What &#8212; or &amp; stands for; 0 bytes for one that we do not know. */
+/* Decodes an entity such as &#8212; or &amp;. Returns 0 if it is unknown. */
 static size_t read_entity(struct grove_slice e, char out[4])
 {
 	static const struct {
@@ -267,7 +266,7 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *ptr, MD_SIZE size, void *payloa
 		break;
 	case MD_TEXT_BR:
 	case MD_TEXT_SOFTBR:
-		/* who chats ends a line on purpose */
+		/* in a chat, a line end is intended */
 		put(m, out_str(m->in_table ? " " : "\n"), style_of(m));
 		break;
 	case MD_TEXT_ENTITY:
@@ -337,7 +336,7 @@ static void print_code(struct markdown *m)
 		width = room;
 	edge(m, &first, "┌", grove_buf_slice(&m->language), width);
 	wrap_prefix_add(&bar, m->o, "│ ", WRAP_DIM);
-	wrap_prefix_add(&more, m->o, "┊ ", WRAP_DIM);  /* goes on with the line above */
+	wrap_prefix_add(&more, m->o, "┊ ", WRAP_DIM);  /* continues the line above */
 	m->w.width = m->look->wide;
 	while (code.len) {
 		const char *nl = memchr(code.ptr, '\n', code.len);
@@ -361,7 +360,7 @@ static struct level *innermost(struct markdown *m)
 	return m->depth ? &m->level[m->depth - 1] : NULL;
 }
 
-/* A block that holds others. What has no room left is not indented any more. */
+/* Begins a block that contains others. If there is no room left, it is not indented. */
 static struct level *enter_level(struct markdown *m)
 {
 	struct level *l;
@@ -391,7 +390,7 @@ static int has_room(const struct markdown *m)
 	return m->prefix.width + 16 < m->look->width;
 }
 
-/* An item without a line of its own still has its bullet. */
+/* Even an item without any line has a bullet. */
 static void put_bullet(struct markdown *m)
 {
 	struct wrap_prefix first;
@@ -422,7 +421,7 @@ static void enter_list(struct markdown *m, int tight, unsigned number, char deli
 
 	end_text(m);
 	outer = innermost(m);
-	/* a list within the item of a tight one stands close to its words */
+	/* a list within an item of a tight list directly follows its text */
 	if (outer && outer->is_item && outer->tight)
 		m->due = 0;
 	l = enter_level(m);
@@ -629,7 +628,7 @@ int markdown_print(struct out *o, struct grove_slice text_of, const struct markd
 	m->prefix = look->prefix;
 	m->style = look->style;
 	wrap_init(&m->w, o, look->width);
-	/* it fails when memory is gone, or when we end it because output failed */
+	/* fails if out of memory, or if we abort because the output failed */
 	md_parse(text_of.ptr, (MD_SIZE)text_of.len, &parser, m);
 	end_text(m);
 	for (size_t i = 0; i < LINKS; i++)

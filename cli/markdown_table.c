@@ -1,5 +1,5 @@
 /*
- * markdown_table.c: a table of Markdown, drawn so that it fits.
+ * markdown_table.c: draws a Markdown table so that it fits.
  */
 #include "markdown_table.h"
 
@@ -10,7 +10,7 @@
 
 enum {
 	BETWEEN = 3,              /* columns of " │ " */
-	NARROWEST = 8             /* a column with less than this, and more text, is no column */
+	NARROWEST = 8             /* a column narrower than this, with longer text, is unreadable */
 };
 
 /* -------------------------------------------------------------------- rows */
@@ -88,7 +88,7 @@ static unsigned sum(const unsigned *width, size_t nr, unsigned most)
 	return n;
 }
 
-/* Widths that fit in `room` columns together; 0 if there are none that can be read. */
+/* Finds widths that fit in `room` columns; returns 0 if none would be readable. */
 static int find_widths(const struct table *t, unsigned *width, size_t nr, unsigned room)
 {
 	unsigned most;
@@ -106,7 +106,7 @@ static int find_widths(const struct table *t, unsigned *width, size_t nr, unsign
 		return 0;
 	room -= sum(width, nr, most);
 	for (size_t i = 0; i < nr; i++) {
-		unsigned more = width[i] > most && room ? 1 : 0; /* what was left by rounding */
+		unsigned more = width[i] > most && room ? 1 : 0; /* distribute what rounding left */
 
 		if (width[i] > most)
 			width[i] = most + more;
@@ -146,7 +146,7 @@ static void rule(struct drawing *d)
 	out_puts(d->o, "\n");
 }
 
-/* A cell's lines, each as wide as its column. Returns their number. */
+/* Wraps a cell's text to the width of its column. Returns the number of lines. */
 static size_t lay_out(struct drawing *d, const struct table_cell *c, size_t k, unsigned style)
 {
 	struct wrap_prefix pad = { .len = 0 };
@@ -169,7 +169,7 @@ static size_t lay_out(struct drawing *d, const struct table_cell *c, size_t k, u
 	return lines;
 }
 
-/* Line `n` of a cell's text; spaces if there are fewer. */
+/* Prints line `n` of a cell's text, or spaces. */
 static void put_line(struct drawing *d, size_t k, size_t *at)
 {
 	const struct out *text = &d->texts[k];
@@ -184,7 +184,7 @@ static void put_line(struct drawing *d, size_t k, size_t *at)
 	*at = (size_t)(nl + 1 - text->ptr);
 }
 
-/* Returns the lines it took. */
+/* Returns how many lines it took. */
 static size_t draw_row(struct drawing *d, const struct table_row *row, unsigned style)
 {
 	size_t lines = 1, at[64] = { 0 };
@@ -213,7 +213,7 @@ static size_t draw_row(struct drawing *d, const struct table_row *row, unsigned 
 	return lines;
 }
 
-/* Is a text longer than its column? Then rows are told apart by rules. */
+/* Returns true if a text is longer than its column. Rows are then separated by rules. */
 static int is_tall(const struct drawing *d)
 {
 	for (size_t i = 1; i < d->t->nr_rows; i++)
@@ -240,11 +240,11 @@ static void draw(struct drawing *d)
 		out_release(&d->texts[k]);
 }
 
-/* Each row as lines of "column: text". */
+/* Prints each row as lines of "column: text". */
 static void tell_rows(const struct drawing *d, unsigned width)
 {
 	const struct table_row *head = &d->t->rows[0];
-	size_t from = d->t->nr_rows > 1 ? 1 : 0; /* the head alone is a row, too */
+	size_t from = d->t->nr_rows > 1 ? 1 : 0; /* a head without rows is printed as a row */
 	struct wrap_prefix rest = *d->rest;
 	struct wrap w;
 

@@ -1,14 +1,14 @@
 /*
- * markdown_table.h: a table of Markdown, drawn so that it fits.
+ * markdown_table.h: draws a Markdown table so that it fits.
  *
- * A table is told row by row and cell by cell, then printed:
+ * Add a table row by row and cell by cell, then print it:
  *
  *	table_row(&t); table_cell(&t, TABLE_LEFT); table_text(&t, text, style); …
  *	table_print(&t, o, &first, &rest, width);
  *
- * Columns are as wide as their texts; if that is too much, the widest give way and their
- * texts are wrapped. If even that is too narrow to read, each row becomes a paragraph
- * that names its columns.
+ * Columns are as wide as their texts; if that is too much, the widest are narrowed and
+ * their texts wrapped. If even that is unreadable, each row becomes a paragraph that names
+ * its columns.
  */
 #ifndef CLI_MARKDOWN_TABLE_H
 #define CLI_MARKDOWN_TABLE_H
@@ -34,7 +34,7 @@ struct table_row {
 	size_t cell, nr;         /* in `cells` */
 };
 
-/* Zero it, and end with table_release(). The first row is the head. */
+/* Initialize to zero, and end with table_release(). The first row is the head. */
 struct table {
 	struct out bytes;
 	struct table_run *runs;
@@ -48,7 +48,7 @@ void table_cell(struct table *t, enum table_align align);
 void table_text(struct table *t, struct grove_slice text, unsigned style);
 void table_print(const struct table *t, struct out *o, const struct wrap_prefix *first,
 		 const struct wrap_prefix *rest, unsigned width);
-/* Forgets the rows; the table can be used again. */
+/* Drops all rows; the table can be used again. */
 void table_release(struct table *t);
 
 #endif

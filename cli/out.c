@@ -113,7 +113,7 @@ int out_discard(struct out *o)
 	return !o->left;
 }
 
-/* Room for so many bytes more. What is there stays where it can be taken back. */
+/* Makes room for more bytes, without writing anything that may have to be taken back. */
 static int enlarge(struct out *o, size_t more)
 {
 	size_t cap = o->cap ? o->cap : BUFFER;
@@ -133,7 +133,7 @@ static int enlarge(struct out *o, size_t more)
 	return 0;
 }
 
-/* The same, but what is there is written first if there is too much of it. */
+/* The same, but first writes what is buffered if that is a lot. */
 static int grow(struct out *o, size_t more)
 {
 	if (o->fd >= 0 && o->cap && o->len + more > o->cap)
@@ -205,7 +205,7 @@ void out_style(struct out *o, enum out_style style)
 
 /* --------------------------------------------------------------- safe text */
 
-/* Plain ASCII at p, line ends and tabs included, needs no second look. */
+/* Skips plain ASCII, including line ends and tabs, which needs no closer look. */
 static const char *skip_plain(const char *p, const char *end)
 {
 	while (p < end && (((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f) ||
@@ -214,7 +214,7 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* Is the character at p cut off by the end? */
+/* Returns true if the character at p is cut off by the end. */
 static int is_cut(const char *p, const char *end)
 {
 	unsigned char b = (unsigned char)*p;
@@ -228,7 +228,10 @@ static int is_cut(const char *p, const char *end)
 	return 1;
 }
 
-/* May bytes that are still to come make a character of those at p, or decide how it is shown? */
+/*
+ * Returns true if bytes still to come may complete the character at p, or decide how it is
+ * shown.
+ */
 static int unfinished(const char *p, const char *end)
 {
 	int32_t c;
@@ -243,9 +246,8 @@ static int unfinished(const char *p, const char *end)
 }
 
 /*
- * Write text in a safe form. Unless it is the `last` of a text, returns the
- * place of what depends on bytes still to come; else, or if all is written,
- * `end`.
+ * Writes text in a safe form. Unless it is the `last` of a text, returns the position of
+ * what depends on bytes still to come; otherwise `end`.
  */
 static const char *write_safe(struct out *o, struct cells_before *b, const char *p, const char *end,
 			      enum cells_form form, int last)
@@ -264,7 +266,7 @@ static const char *write_safe(struct out *o, struct cells_before *b, const char 
 			break;
 		n = cells_decode(p, end, &c);
 		if (n && cells_shows(b, c, p + n, end)) {
-			/* the CR of a CR LF says nothing */
+			/* drop the CR of a CR LF */
 			if (c != '\r' || end - p == 1 || p[1] != '\n')
 				out_bytes(o, seen, cells_visible(seen, c, form));
 		} else if (n) {
@@ -294,7 +296,7 @@ void out_text(struct out *o, struct grove_slice text)
 
 #define EACH(byte) (~(uint64_t)0 / 255 * (byte))
 
-/* Are the eight bytes in `w` letters, with no two spaces side by side? */
+/* Returns true if the eight bytes in `w` are letters or single spaces. */
 static int is_words(uint64_t w)
 {
 	uint64_t not_space = w ^ EACH(' ');
@@ -305,7 +307,10 @@ static int is_words(uint64_t w)
 	return !((control | beyond) & EACH(0x80)) && !(spaces & spaces << 8);
 }
 
-/* Copies such words, at most `max` bytes, and not a space whose successor is unknown; returns the bytes. */
+/*
+ * Copies such words, at most `max` bytes, but no space whose successor is unknown; returns
+ * the bytes.
+ */
 static unsigned copy_words(char *out, const char *p, const char *end, unsigned max)
 {
 	enum { WORD = 8 };
@@ -323,9 +328,9 @@ static unsigned copy_words(char *out, const char *p, const char *end, unsigned m
 }
 
 /*
- * Most text is ASCII, where a byte is a column: what is to be written goes into
- * `out`, which has room for one more than `width`. Returns the columns; -1 if
- * there is anything else in the part that counts.
+ * Fast path for ASCII, where a byte is a column: copies the text to `out`, which has room
+ * for one more than `width`. Returns the columns, or -1 if there is anything else in the
+ * part that counts.
  */
 static int plain_columns(struct grove_slice text, unsigned width, int collapse, char *out)
 {
@@ -358,13 +363,13 @@ static int plain_columns(struct grove_slice text, unsigned width, int collapse, 
 	return (int)n;
 }
 
-/* The same for any text, cell by cell. What turns out not to fit is taken back. */
+/* The same for any text, cell by cell. What turns out not to fit is removed again. */
 static unsigned fit_cells(struct out *o, struct grove_slice text, unsigned width, int collapse)
 {
 	enum { MOSTLY = 4096 };
 	struct cells it;
 	struct cell cell;
-	size_t cut;                 /* the output up to here leaves a column for "…" */
+	size_t cut;                 /* up to here there is a column left for "…" */
 	unsigned used = 0;
 
 	if (o->failed || grow(o, MOSTLY))
@@ -390,7 +395,7 @@ static unsigned fit_cells(struct out *o, struct grove_slice text, unsigned width
 	return it.column;
 }
 
-/* Write what fits in `width` columns; returns the columns used. */
+/* Writes what fits in `width` columns; returns the columns used. */
 static unsigned fit(struct out *o, struct grove_slice text, unsigned width, int collapse)
 {
 	char ascii[512];
@@ -450,7 +455,7 @@ static unsigned columns(struct grove_slice text, unsigned most, int collapse)
 	struct cell cell;
 	size_t n = 0;
 
-	/* a word of ASCII has a column for each byte */
+	/* in ASCII each byte is a column */
 	while (n < text.len && n <= most && text.ptr[n] > ' ' && text.ptr[n] < 0x7f)
 		n++;
 	if (n == text.len || n > most)
@@ -553,8 +558,8 @@ void out_json_string(struct out *o, const char *str)
 }
 
 /*
- * Pieces of a long text arrive cut anywhere: a character in two, or CR from
- * its LF. The head waits in `carry` for the rest.
+ * A long text arrives in pieces that may split a character, or CR from LF. The incomplete
+ * part waits in `carry`.
  */
 static void write_piece(struct out *o, const char *p, size_t len, enum cells_form form)
 {

@@ -1,8 +1,8 @@
 /*
- * pager.c: long output goes through a pager, if a person reads it.
+ * pager.c: sends long output through a pager, if a person is reading.
  *
- * The terminal belongs to the pager while it runs: Ctrl-C is meant for it, so we let it
- * pass, and we end only after it has.
+ * The pager owns the terminal while it runs: we ignore Ctrl-C, which is meant for it, and
+ * exit only after it has.
  */
 #include "pager.h"
 
@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* Is there a program of this name where the shell would look? */
+/* Returns true if PATH has a program of this name. */
 static int is_on_path(const char *name)
 {
 	const char *p = getenv("PATH");
@@ -47,7 +47,7 @@ static const char *choose(const char *command)
 	return *command && strcmp(command, "cat") ? command : NULL;
 }
 
-/* The pager's end of a pipe becomes its input. What we ignore, it need not. */
+/* Starts the pager with its end of the pipe as input, and without the signals that we ignore. */
 static int start(const char *command, int in, int ours, pid_t *pid)
 {
 	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, strdup(command), NULL };
@@ -83,7 +83,7 @@ void pager_begin(struct pager *p, struct out *o, const char *command)
 	p->command = choose(command);
 	if (!p->command || out_flush(o) || pipe2(fd, O_CLOEXEC))
 		return;
-	/* escapes of colours, one screen without a question, and the screen stays: as less -RFX */
+	/* like less -RFX: pass colours, exit if it fits on one screen, leave the text there */
 	setenv("LESS", "FRX", 0);
 	if (start(p->command, fd[0], fd[1], &p->pid)) {
 		p->pid = 0;

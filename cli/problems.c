@@ -1,5 +1,5 @@
 /*
- * problems.c: what is wrong with sessions, printed.
+ * problems.c: prints what is wrong with sessions.
  */
 #include "problems.h"
 
@@ -39,7 +39,7 @@ static void problem_json(struct out *o, const struct grove_problem *p)
 	out_puts(o, p->fixable ? ",\"fixable\":true}" : ",\"fixable\":false}");
 }
 
-/* On a terminal the path of a file stands once above its problems, which are wrapped. */
+/* On a terminal the path of a file is printed once, above its problems, which are wrapped. */
 static void print_on_terminal(struct problems *ck, const struct grove_problem *p)
 {
 	struct out *o = &ck->c->out;
@@ -169,7 +169,7 @@ int problems_print(struct problems *ck, int err, const struct grove_detail *why)
 	int status = ck->problems ? EXIT_DAMAGED : EXIT_DONE;
 
 	if (!c->json) {
-		/* what failed at once has no result */
+		/* if it failed at once, there is no result */
 		if (!err || (ck->files && err != GROVE_ECANCELLED))
 			print_counts(ck);
 		return err ? cli_fail(c, err, why) : status;

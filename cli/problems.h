@@ -1,6 +1,5 @@
 /*
- * problems.h: what is wrong with sessions, printed: a line for each, or one
- * document.
+ * problems.h: prints what is wrong with sessions: one line each, or one document.
  */
 #ifndef CLI_PROBLEMS_H
 #define CLI_PROBLEMS_H
@@ -9,23 +8,23 @@
 
 struct problems {
 	struct cli *c;
-	struct out json;    /* the problems; their number stands before them */
-	struct out changes, mended;  /* the same of a fix */
-	int fixing;         /* say what was changed, too */
+	struct out json;    /* the problems; their number is printed first */
+	struct out changes, mended;  /* the same for a fix */
+	int fixing;         /* report changes, too */
 	uint64_t nr_changes, nr_mended;
 	uint64_t files, entries, problems, fixable;
-	char *path;         /* of the problem printed last, on a terminal */
+	char *path;         /* of the last problem printed, on a terminal */
 };
 
 void problems_begin(struct problems *ck, struct cli *c);
 /* A grove_problem_fn. */
 int problems_add(void *payload, const struct grove_problem *p);
-/* A change that is made, or would be; a session that was written. */
+/* A change that was or would be made; a session that was written. */
 void problems_change(struct problems *ck, const struct grove_fix_change *x);
 void problems_mended(struct problems *ck, const char *path, const char *cut);
 /*
- * All that was found; after it the error that kept the rest from being looked at, if `err`
- * is one. Answers with the exit status.
+ * Prints the findings, and then the error that ended the check early, if there is one.
+ * Returns the exit status.
  */
 int problems_print(struct problems *ck, int err, const struct grove_detail *why);
 void problems_release(struct problems *ck);

@@ -1,5 +1,5 @@
 /*
- * progress.c: a line on the terminal while something takes long.
+ * progress.c: a line on the terminal during long work.
  */
 #include "progress.h"
 #include "out.h"
@@ -20,7 +20,7 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* A terminal that takes nothing just now gets nothing: it is only this line. */
+/* If the terminal cannot take output right now, skip this update. */
 static void put(const struct progress *p, const char *ptr, size_t len)
 {
 	while (len) {
@@ -35,7 +35,10 @@ static void put(const struct progress *p, const char *ptr, size_t len)
 	}
 }
 
-/* With the lock held, as all below. The words may come from a server: they are shown as text of others. */
+/*
+ * Needs the lock, like everything below. The text may come from a server, so it is printed
+ * safely.
+ */
 static void draw(struct progress *p, int64_t now)
 {
 	enum { TAIL = 16 }; /* ": 100 %, 3600 s" */
@@ -43,7 +46,7 @@ static void draw(struct progress *p, int64_t now)
 	pid_t front = tcgetpgrp(p->fd);
 	struct out o;
 
-	/* who was sent to the background keeps off the terminal */
+	/* a background process must not write to the terminal */
 	if (front >= 0 && front != getpgrp())
 		return;
 	out_init(&o, -1);
@@ -109,7 +112,7 @@ void progress_release(struct progress *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* Signals are for the program's own thread, whose reads they are to wake. */
+/* Block signals in this thread, because they should interrupt reads of the main one. */
 static int start(struct progress *p)
 {
 	sigset_t all, before;
@@ -152,7 +155,7 @@ void progress_say(struct progress *p, const char *what)
 		return;
 	len = len < sizeof(p->what) ? len : sizeof(p->what) - 1;
 	pthread_mutex_lock(&p->lock);
-	memmove(p->what, what, len); /* it may be the same words again */
+	memmove(p->what, what, len); /* it may be the same string */
 	p->what[len] = '\0';
 	pthread_mutex_unlock(&p->lock);
 }

@@ -1,10 +1,9 @@
 /*
- * progress.h: a line on the terminal while something takes long.
+ * progress.h: a line on the terminal during long work.
  *
- * A thread draws it, so that it moves while the work is in a place that tells
- * nothing, and only if stderr is a terminal. It appears after half a second and is
- * removed before anything else is written: the outs of the program call
- * progress_hide() and progress_end() (see out.h).
+ * A thread draws it, so that it moves even while the work reports nothing, and only if
+ * stderr is a terminal. It appears after half a second and is cleared before anything else
+ * is written: the program's outs call progress_hide() and progress_end() (see out.h).
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -13,12 +12,12 @@
 #include <stdint.h>
 
 struct progress {
-	int fd;                /* of the terminal; -1: there is none, and nothing is drawn */
+	int fd;                /* of the terminal; -1 to draw nothing */
 	unsigned width;        /* of its lines */
-	int running;           /* the thread; of the program's own thread */
+	int running;           /* the thread runs; used by the program's own thread */
 
 	pthread_t thread;
-	pthread_mutex_t lock;  /* for all that follows */
+	pthread_mutex_t lock;  /* protects everything below */
 	pthread_cond_t wake;
 	int stop, shown;
 	int64_t begin;         /* ms */
@@ -30,15 +29,15 @@ struct progress {
 void progress_init(struct progress *p, int fd, unsigned width);
 void progress_release(struct progress *p);
 
-/* Long work may begin: "`what`: 40 %", or the seconds it takes. Ends what went before. */
+/* Begins long work: "`what`: 40 %", or the seconds so far. Ends the previous one. */
 void progress_begin(struct progress *p, const char *what);
-/* How far it is. */
+/* Reports how far it is. */
 void progress_at(struct progress *p, uint64_t done, uint64_t total);
-/* Other words, in the midst of it. */
+/* Changes the text. */
 void progress_say(struct progress *p, const char *what);
-/* Something else is about to be written: the line goes, and comes back a little later. */
+/* Call before writing anything else: clears the line, which returns a little later. */
 void progress_hide(struct progress *p);
-/* It is over. */
+/* Ends the work. */
 void progress_end(struct progress *p);
 
 #endif

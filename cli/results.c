@@ -1,5 +1,5 @@
 /*
- * results.c: what tools answered, found before it is printed.
+ * results.c: finds tool results before they are printed.
  */
 #include "results.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AHEAD = 256 };          /* entries that may stand between a call and its result */
+enum { AHEAD = 256 };          /* how far a result may be from its call */
 
 void results_init(struct results *r, struct grove_view *v, const uint32_t *rows, size_t nr, size_t keep)
 {
@@ -59,7 +59,7 @@ static int is_call(const struct result *x, struct grove_slice call)
 	return strlen(x->call) == call.len && !memcmp(x->call, call.ptr, call.len);
 }
 
-/* Adds a text, its lines counted. */
+/* Adds a text and counts its lines. */
 static void add_lines(struct result *x, struct grove_slice text, size_t keep)
 {
 	const char *p = text.ptr, *end = p + text.len;
@@ -118,7 +118,7 @@ struct result *results_find(struct results *r, size_t at, struct grove_slice cal
 
 		r->err = grove_view_entry(r->v, row, &e);
 		if (e.kind == GROVE_KIND_MESSAGE && e.role == GROVE_ROLE_USER)
-			break; /* what was not answered until then, is not */
+			break; /* a call without a result by then has none */
 		if (!r->err && e.kind == GROVE_KIND_MESSAGE && e.role == GROVE_ROLE_TOOL_RESULT) {
 			r->err = grove_view_piece_each(r->v, row, on_piece, r);
 			x = known(r, call);

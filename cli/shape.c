@@ -15,10 +15,10 @@ struct making {
 	struct grove_view *v;
 	enum shape_filter filter;
 	int records;
-	uint32_t *children;  /* of each record, to know marks that somebody went on from */
+	uint32_t *children;  /* for each record, to recognize marks that were continued from */
 };
 
-/* Settings, notes and data that are not part of what was said. */
+/* Settings, notes and data that are not part of the conversation. */
 static int is_aside(const struct grove_columns *c, uint32_t i)
 {
 	switch ((enum grove_kind)c->kind[i]) {
@@ -31,7 +31,7 @@ static int is_aside(const struct grove_columns *c, uint32_t i)
 	case GROVE_KIND_RESET:
 	case GROVE_KIND_OTHER:
 		return 0;
-	case GROVE_KIND_ATTACHMENT: /* a prompt that was typed while the agent worked */
+	case GROVE_KIND_ATTACHMENT: /* a prompt typed while the agent was working */
 		return c->role[i] != GROVE_ROLE_USER;
 	default:
 		return 1;
@@ -56,7 +56,7 @@ static int is_hidden(const struct making *m, uint32_t i)
 
 	if (c->flags[i] & GROVE_ENTRY_SUPERSEDED)
 		return 1;
-	/* a line that only marks the leaf is not part of the conversation, unless somebody went on from there */
+	/* a leaf mark is not part of the conversation, unless it was continued from */
 	if (c->flags[i] & GROVE_ENTRY_LEAF_MARK)
 		return !m->children[i];
 	if (m->records)
@@ -77,7 +77,7 @@ static int is_hidden(const struct making *m, uint32_t i)
 	}
 }
 
-/* Does a record continue the node that the record above it belongs to? */
+/* Returns true if a record continues the node of the record above it. */
 static int continues(const struct shape *s, uint32_t i, uint32_t above, uint32_t node)
 {
 	const struct grove_columns *c = s->c;
@@ -89,18 +89,18 @@ static int continues(const struct shape *s, uint32_t i, uint32_t above, uint32_t
 	return c->role[i] == GROVE_ROLE_ASSISTANT && c->role[above] == GROVE_ROLE_ASSISTANT;
 }
 
-/* Does one sibling belong before another that was written earlier? What has no time stays where it is. */
+/* Returns true if a sibling belongs before an earlier one. Without a time, it stays where it is. */
 static int is_earlier(const struct shape *s, uint32_t i, uint32_t than)
 {
 	return s->c->time[i] != GROVE_NO_TIME && s->c->time[than] != GROVE_NO_TIME && s->c->time[i] < s->c->time[than];
 }
 
-/* By time, or in the order they were written; roots always in that order. */
+/* Siblings are in order of time, or of the log; roots always in order of the log. */
 static void add_child(struct shape *s, uint32_t i, uint32_t up)
 {
 	uint32_t *first = up == NONE ? &s->root : &s->first[up], last = NONE;
 
-	/* of the first one, `prev` is the last: new ones mostly come there */
+	/* the first child's `prev` is the last one, where new children usually go */
 	if (*first == NONE) {
 		*first = s->prev[i] = i;
 		return;
@@ -121,7 +121,7 @@ static void add_child(struct shape *s, uint32_t i, uint32_t up)
 	s->prev[s->next[i] == NONE ? *first : s->next[i]] = i;
 }
 
-/* Find the node of a record whose parent has one. */
+/* Finds the node of a record whose parent has one. */
 static void place(struct making *m, uint32_t i)
 {
 	struct shape *s = m->s;
@@ -147,7 +147,7 @@ static void place(struct making *m, uint32_t i)
 	s->results[up] += s->c->role[i] == GROVE_ROLE_TOOL_RESULT;
 }
 
-/* Parents first: foreign files may name one that comes later. */
+/* Parents come first, though a file from elsewhere may have them later. */
 static void place_all(struct making *m)
 {
 	const struct grove_columns *c = m->s->c;
@@ -181,7 +181,7 @@ static void place_all(struct making *m)
 	free(done);
 }
 
-/* If several lines have the same id, the last one counts, in the place of the first. */
+/* If several lines have the same id, the last one counts, in the position of the first. */
 static void add_node(struct making *m, uint32_t i)
 {
 	struct shape *s = m->s;

@@ -1,8 +1,8 @@
 /*
- * short_ids.c: ids of entries, as short as they can be typed.
+ * short_ids.c: unique prefixes of entry ids.
  *
- * Eight characters are enough for nearly all: they are counted once, in a table of all
- * ids that are longer. The few that share them are looked up.
+ * Eight characters are nearly always enough: a table of all longer ids counts them once.
+ * The few that share a prefix are looked up.
  */
 #include "short_ids.h"
 
@@ -33,7 +33,7 @@ static uint64_t head_of(const char *id)
 	return head;
 }
 
-/* Where a head is in the table, or would be. */
+/* Returns where a prefix is in the table, or would be. */
 static size_t place_of(const struct short_ids *s, uint64_t head)
 {
 	size_t i = (size_t)((head * 0x9e3779b97f4a7c15u) >> 20) & (s->cap - 1);
@@ -67,7 +67,7 @@ static void make_ready(struct short_ids *s)
 	}
 }
 
-/* Is there but one entry whose id begins so? */
+/* Returns true if only one entry has an id with this prefix. */
 static int is_unique(const struct short_ids *s, const char *id, size_t len)
 {
 	struct grove_rows rows = { NULL, 0 };

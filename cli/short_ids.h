@@ -1,8 +1,7 @@
 /*
- * short_ids.h: ids of entries, as short as they can be typed.
+ * short_ids.h: unique prefixes of entry ids, to print and to type.
  *
- * What is printed is a prefix that no other entry of the session shares, of eight
- * characters or more.
+ * A prefix has at least eight characters, and no other entry of the session shares it.
  */
 #ifndef CLI_SHORT_IDS_H
 #define CLI_SHORT_IDS_H
@@ -12,13 +11,13 @@
 struct short_ids {
 	struct grove_view *v;
 	uint64_t *seen;          /* the first eight bytes of every longer id */
-	unsigned char *often;    /* … that several share */
+	unsigned char *often;    /* … shared by several */
 	size_t cap;
 	int ready;
 };
 
 void short_ids_init(struct short_ids *s, struct grove_view *v);
-/* A part of `id`; "-" for NULL. */
+/* Returns the prefix of `id`; "-" for NULL. */
 struct grove_slice short_id(struct short_ids *s, const char *id);
 void short_ids_release(struct short_ids *s);
 

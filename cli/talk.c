@@ -1,10 +1,10 @@
 /*
- * talk.c: a conversation, printed for reading.
+ * talk.c: prints a conversation for reading.
  *
- * An entry has a heading: who speaks, when, and an id to name it by. An agent at work
- * makes many entries, most of which only call a tool; these continue the reply before
- * them without a heading of their own, and their id stands with the call. What a tool
- * answered is printed below its call, though it is an entry that comes later.
+ * An entry has a heading: who speaks, when, and its id. A working agent makes many entries,
+ * most of which only call a tool. These continue the reply before them without a heading,
+ * and their id is next to the call. A tool's result is printed below its call, though it is
+ * a later entry.
  *
  *	assistant  2026-01-02 03:04:09  00000005
  *	  I will read the file first.
@@ -15,8 +15,8 @@
  *
  *	  ● bash make test  00000007
  *
- * On a terminal, text is wrapped, and what agents say is rendered as Markdown; what
- * users typed is shown as they typed it.
+ * On a terminal, text is wrapped and agents' replies are rendered as Markdown; users' text
+ * is shown as typed.
  */
 #include "talk.h"
 
@@ -28,8 +28,8 @@
 #include <string.h>
 
 enum {
-	RESULT_LINES = 5,         /* of what a tool or a command printed, unless TALK_FULL */
-	READABLE = 100,           /* columns of a text: longer lines are hard to read */
+	RESULT_LINES = 5,         /* lines of a tool's or command's output, unless TALK_FULL */
+	READABLE = 100,           /* columns; longer lines are hard to read */
 	NOTHING_YET = -1
 };
 
@@ -81,7 +81,7 @@ static void heading(struct talk *t)
 	used = out_fit(o, role_name(e), 24);
 	out_style(o, OUT_PLAIN);
 	out_style(o, OUT_DIM);
-	/* on a narrow terminal the seconds go first */
+	/* drop the seconds on a narrow terminal */
 	cli_time(when, sizeof(when), e->time, used + 2 + 19 + 2 + out_width(id, 36) <= o->width);
 	out_printf(o, "  %s  ", when);
 	used += 4 + (unsigned)strlen(when) + out_fit(o, id, 36);
@@ -101,7 +101,7 @@ static int is_prose(int kind)
 	return kind == GROVE_PIECE_TEXT || kind == GROVE_PIECE_THINKING || kind == GROVE_PIECE_SUMMARY;
 }
 
-/* Does the entry go on with the reply before it? The blocks of one do, and calls of tools. */
+/* Returns true if the entry continues the previous reply: more blocks of it, or tool calls. */
 static int continues(const struct talk *t, const struct grove_piece *piece)
 {
 	return t->speaking && !(t->flags & TALK_ALL) && t->e->kind == GROVE_KIND_MESSAGE &&
@@ -109,7 +109,7 @@ static int continues(const struct talk *t, const struct grove_piece *piece)
 	       (!t->worked || piece->kind == GROVE_PIECE_TOOL_CALL);
 }
 
-/* Before the first piece a heading; between pieces an empty line where one is prose. */
+/* Prints a heading before the first piece, and an empty line between pieces if one is prose. */
 static void begin_piece(struct talk *t, const struct grove_piece *piece)
 {
 	int first = t->before == NOTHING_YET;
@@ -120,7 +120,7 @@ static void begin_piece(struct talk *t, const struct grove_piece *piece)
 	}
 	if (first)
 		t->id_due = 1;
-	/* calls without output stand together */
+	/* calls without output are not separated */
 	if (first ? (t->output || is_prose(piece->kind) || !t->worked)
 		  : ((t->output && piece->kind == GROVE_PIECE_TOOL_CALL) || is_prose(t->before) || is_prose(piece->kind)))
 		out_puts(t->o, "\n");
@@ -138,7 +138,7 @@ static void left_out(struct talk *t, size_t lines, const char *prefix)
 	out_style(t->o, OUT_PLAIN);
 }
 
-/* Text that somebody said. */
+/* Prints what somebody said. */
 static void say(struct talk *t, struct grove_slice text, const char *prefix, unsigned style, int markdown)
 {
 	struct markdown_look look = { .width = readable(t), .wide = wide(t), .style = style };
@@ -156,7 +156,7 @@ static void say(struct talk *t, struct grove_slice text, const char *prefix, uns
 	wrap_release(&w);
 }
 
-/* What a program printed, line by line; those that were left out were counted. */
+/* Prints the output of a program line by line, and counts the lines left out. */
 static void show_output(struct talk *t, struct grove_slice text, size_t hidden, int error)
 {
 	struct wrap_prefix prefix;
@@ -255,7 +255,7 @@ static void show_result(struct talk *t, const struct result *r)
 static void show_call(struct talk *t, const struct grove_piece *piece)
 {
 	const struct tool_call_reader reader = { t, on_argument };
-	/* with all entries, each stands in its own place */
+	/* if all entries are shown, each is in its own place */
 	int apart = (t->flags & TALK_ALL) || !piece->call.len;
 	struct result *r = apart ? NULL : results_find(&t->results, t->at, piece->call);
 	struct grove_slice id = short_id(&t->ids, t->e->id);
@@ -291,7 +291,7 @@ static void show_call(struct talk *t, const struct grove_piece *piece)
 		show_result(t, r);
 }
 
-/* A result whose call was not printed: its entry has a heading of its own. */
+/* Prints a result whose call was not printed, under a heading of its own. */
 static void show_stray(struct talk *t, const struct grove_piece *piece)
 {
 	struct out *o = t->o;
@@ -306,7 +306,7 @@ static void show_stray(struct talk *t, const struct grove_piece *piece)
 	show_printed(t, piece);
 }
 
-/* A change of the model, a label, a name: a line beside the conversation. */
+/* Prints a change of model, a label or a name: a line beside the conversation. */
 static void note(struct talk *t, const struct grove_piece *piece)
 {
 	struct out *o = t->o;
@@ -352,7 +352,7 @@ static int is_tool(const struct grove_piece *piece)
 	return piece->kind == GROVE_PIECE_TOOL_CALL || piece->kind == GROVE_PIECE_TOOL_RESULT || piece->call.len;
 }
 
-/* Was it asked for, and is it not printed elsewhere? */
+/* Returns true if the piece is wanted and not printed elsewhere. */
 static int is_wanted(struct talk *t, const struct grove_piece *piece)
 {
 	if (piece->hidden && !(t->flags & TALK_ALL))
@@ -419,7 +419,7 @@ static int is_said(const struct grove_entry *e)
 	return e->kind == GROVE_KIND_MESSAGE && (e->role == GROVE_ROLE_USER || e->role == GROVE_ROLE_ASSISTANT);
 }
 
-/* Does a branch that begins at an entry say anything? Near its beginning, or not at all. */
+/* Returns true if a branch contains a message, near its beginning. */
 static int says(const struct talk *t, uint32_t i)
 {
 	enum { FAR = 32 };
@@ -440,7 +440,7 @@ static int says(const struct talk *t, uint32_t i)
 	return 0;
 }
 
-/* "2 other branches here", and where they begin. */
+/* Prints "2 other branches here", and where they begin. */
 static int tell_branches(struct talk *t)
 {
 	enum { NAMED = 4 };
@@ -514,7 +514,7 @@ int talk_entry(struct talk *t, size_t at)
 		err = tell_branches(t);
 	if (!err)
 		err = grove_view_piece_each(t->v, e.index, on_piece, t);
-	/* an empty reply is a part of the conversation, too */
+	/* even an empty reply is part of the conversation */
 	if (!err && t->before == NOTHING_YET &&
 	    ((t->flags & TALK_ALL) || (e.kind == GROVE_KIND_MESSAGE && !t->hidden)))
 		heading(t);
@@ -535,7 +535,7 @@ static int on_said(void *payload, const struct grove_piece *piece)
 	return 0;
 }
 
-/* Without tools, a reply that only calls some is none. */
+/* Without tools, a reply with only tool calls does not count. */
 static int says_enough(struct talk *t, const struct grove_entry *e, int *err)
 {
 	int said = !(t->flags & TALK_NO_TOOLS);
@@ -546,13 +546,13 @@ static int says_enough(struct talk *t, const struct grove_entry *e, int *err)
 }
 
 /*
- * Walks up from the end. A reply may be several entries in a row, and counts when its
- * first is reached: an entry counts if the message before it is somebody else's.
+ * Walks up from the end. A reply may span several entries and counts once, when its first
+ * is reached: an entry counts if the message before it is somebody else's.
  */
 int talk_last(struct talk *t, uint64_t nr, size_t *from, uint64_t *earlier)
 {
 	uint64_t found = 0;
-	size_t begin = t->nr;    /* of the reply that we are in */
+	size_t begin = t->nr;    /* of the current reply */
 	int in_reply = 0, err = 0;
 
 	*from = nr ? 0 : t->nr;

@@ -1,8 +1,8 @@
 /*
- * tool_call.c: the arguments of a tool, for people.
+ * tool_call.c: the arguments of a tool call, for people.
  *
- * Tools are the agents' own, and there are many; but what they take is an object, and
- * the members that say most have the same few names everywhere.
+ * Every agent has its own tools, but they all take an object, and its most telling members
+ * have the same few names everywhere.
  */
 #include "tool_call.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-	GIST = 4096,              /* bytes of the argument that says most */
-	SHORT = 48                /* … and of one that is said next to it */
+	GIST = 4096,              /* bytes of the main argument */
+	SHORT = 48                /* … and of a short one next to it */
 };
 
 static const char *const telling[] = {
@@ -21,7 +21,7 @@ static const char *const telling[] = {
 	"prompt", "description", "name",
 };
 
-/* The member that says most, or the first text. */
+/* Finds the most telling member, or the first text. */
 static int find_gist(struct grove_slice arguments, struct grove_slice *key, struct grove_slice *value)
 {
 	enum { NR = sizeof(telling) / sizeof(*telling) };
@@ -45,7 +45,7 @@ static int find_gist(struct grove_slice arguments, struct grove_slice *key, stru
 	return found;
 }
 
-/* A value on one line: a text without its quotes, all else as it is. */
+/* A value on one line: a text without its quotes, anything else as JSON. */
 static struct grove_slice read_value(struct grove_slice value, char *bytes, size_t size)
 {
 	struct grove_slice text;
@@ -59,7 +59,7 @@ static int is_short(struct grove_slice value)
 	       !memmem(value.ptr, value.len, "\\n", 2);
 }
 
-/* One more of the short ones, if it fits. */
+/* Prints another short argument, if it fits. */
 static unsigned put_short(struct out *o, struct grove_slice key, struct grove_slice value, unsigned width)
 {
 	char bytes[SHORT + 4];

@@ -1,5 +1,5 @@
 /*
- * tool_call.h: the arguments of a tool, for people.
+ * tool_call.h: the arguments of a tool call, for people.
  */
 #ifndef CLI_TOOL_CALL_H
 #define CLI_TOOL_CALL_H
@@ -7,13 +7,13 @@
 #include "wrap.h"
 
 /*
- * What a call is about, on one line of at most `width` columns: the command, the file, the
- * question; then what else is short. A file below `cwd` (NULL: none) is named from there.
+ * Prints what a call is about, in at most `width` columns: the command, file or question,
+ * then other short arguments. A file below `cwd` (may be NULL) is given relative to it.
  * Returns the columns used.
  */
 unsigned tool_call_gist(struct out *o, struct grove_slice arguments, const char *cwd, unsigned width);
 
-/* All arguments, one after the other. */
+/* Iterates over all arguments. */
 struct tool_call_reader {
 	void *payload;
 	void (*argument)(void *payload, struct grove_slice name, struct grove_slice text);

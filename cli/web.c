@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An id as a part of an address. */
+/* Escapes an id for use in a URL. */
 static int escape(const char *id, char *out, size_t size)
 {
 	size_t n = 0;
@@ -29,8 +29,8 @@ static int escape(const char *id, char *out, size_t size)
 }
 
 /*
- * The directory of a file that lies in none of the stores that the server would
- * look at, as a store: 1. 0: it will be found by its id.
+ * If the session's file is in none of the stores that the server would look in, gets its
+ * directory as a store and returns 1. Returns 0 if it can be found by its id.
  */
 static int store_of(struct cli *c, struct grove_session *s, char *store, size_t size)
 {

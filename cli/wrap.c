@@ -1,9 +1,9 @@
 /*
- * wrap.c: text of others in lines that fit.
+ * wrap.c: wraps text from others.
  *
- * Only whole words are written, so a word is kept until it is known where it ends. Its
- * style may change within it; the codes for that are kept with its bytes. A line ends in
- * no style, and the next one begins with that of its word: a prefix has its own.
+ * Only whole words are written, so a word is buffered until its end is known. Its style may
+ * change within it; the escapes are buffered with its bytes. A line ends without a style,
+ * because a prefix has its own, and the next line sets the style of its first word.
  */
 #include "wrap.h"
 
@@ -43,7 +43,7 @@ void wrap_prefix_add(struct wrap_prefix *p, const struct out *o, const char *wor
 	size_t spaces = strlen(words);
 
 	out_init(&b, -1);
-	/* blanks at the end stay last, so that an empty line can do without them */
+	/* trailing blanks come last, so that an empty line can omit them */
 	while (spaces && words[spaces - 1] == ' ')
 		spaces--;
 	if (style && spaces)
@@ -110,7 +110,7 @@ static void end_line(struct wrap *w)
 	w->gap = 0;
 }
 
-/* A line without a word: its prefix, but for blanks at the end. */
+/* Prints a line without words: its prefix without trailing blanks. */
 static void empty_line(struct wrap *w)
 {
 	const struct wrap_prefix *p = next_prefix(w);
@@ -172,7 +172,7 @@ static int is_one_of(int32_t c, const int32_t *list)
 	return *list != 0;
 }
 
-/* What no line begins with: 、。」）！ and their kin; ー and small kana likewise. */
+/* Characters that cannot begin a line: 、。」）！ and similar; also ー and small kana. */
 static int closes(int32_t c)
 {
 	static const int32_t list[] = {
@@ -185,7 +185,7 @@ static int closes(int32_t c)
 	return is_one_of(c, list);
 }
 
-/* What no line ends with: 「（ and their kin. */
+/* Characters that cannot end a line: 「（ and similar. */
 static int opens(int32_t c)
 {
 	static const int32_t list[] = { 0x3008, 0x300a, 0x300c, 0x300e, 0x3010, 0x3014,
@@ -194,14 +194,14 @@ static int opens(int32_t c)
 	return is_one_of(c, list);
 }
 
-/* Scripts whose words have no spaces between them, and emoji. */
+/* Scripts without spaces between words, and emoji. */
 static int is_wide(int32_t c)
 {
 	return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xff00 && c <= 0xff60) ||
 	       (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3ffff);
 }
 
-/* May a line end between these two? */
+/* Returns true if a line may be broken between these two. */
 static int may_break(int32_t before, int32_t after)
 {
 	return (is_wide(before) || is_wide(after)) && !closes(after) && !opens(before);
@@ -230,7 +230,7 @@ static const char *line_end(const char *p, const char *end)
 	return nl ? nl : end;
 }
 
-/* A line without its line end, which may be CR LF. */
+/* Returns a line without its line end, which may be CR LF. */
 static struct grove_slice line_at(const char *p, const char *stop)
 {
 	struct grove_slice line = { p, (size_t)(stop - p) };
@@ -241,8 +241,8 @@ static struct grove_slice line_at(const char *p, const char *stop)
 }
 
 /*
- * Most text is ASCII, where a byte is a column: the part of a word that is, at most
- * `most` bytes. What a mark may follow is left to the walk through cells.
+ * Fast path for ASCII, where a byte is a column: takes part of a word, at most `most`
+ * bytes. A character that may be followed by a mark is left to the cells.
  */
 static int plain_part(struct cells *it, unsigned most, struct cell *cell)
 {
@@ -339,7 +339,7 @@ void wrap_code(struct wrap *w, struct grove_slice text, unsigned style)
 
 /* -------------------------------------------------------------------- texts */
 
-/* The bytes of a list's mark at the beginning of a line, with the space after it. */
+/* Returns the length of a list mark at the beginning of a line, including the space after it. */
 static size_t list_mark(struct grove_slice line)
 {
 	size_t n = 0;
@@ -362,7 +362,7 @@ static void indent(struct wrap_prefix *p, unsigned columns)
 	p->width += columns;
 }
 
-/* One line with its indent, which those that go on with it share. */
+/* Prints one line; its continuation lines get the same indent. */
 static void one_line(struct wrap *w, struct grove_slice line, const struct wrap_prefix *prefix, unsigned style)
 {
 	struct wrap_prefix first = *prefix, rest;

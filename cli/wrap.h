@@ -1,10 +1,10 @@
 /*
- * wrap.h: text of others in lines that fit.
+ * wrap.h: wraps text from others.
  *
- * A wrap fills lines with words. Each line begins with a prefix of ours (an indent, a
- * bar, a bullet), and what does not fit moves to the next one: a word as a whole, a word
- * longer than a line in parts, and where a script has no spaces (Chinese, Japanese)
- * between its characters, but not before a full stop or after an opening bracket.
+ * A wrap fills lines with words. Each line begins with a prefix (an indent, a bar, a
+ * bullet). A word that does not fit moves to the next line; a word longer than a line is
+ * split; and scripts without spaces (Chinese, Japanese) are broken between characters, but
+ * not before a full stop or after an opening bracket.
  *
  *	wrap_init(&w, o, 80);
  *	wrap_prefix(&w, &bullet, &indent);
@@ -12,14 +12,14 @@
  *	wrap_text(&w, more, 0);
  *	wrap_end(&w);
  *
- * Text is safe for a terminal, as that of out_text().
+ * The text is made safe for a terminal, as by out_text().
  */
 #ifndef CLI_WRAP_H
 #define CLI_WRAP_H
 
 #include "out.h"
 
-/* How a text looks: any of these, and a colour (an enum out_style) shifted by WRAP_COLOR. */
+/* The style of a text: any of these, and a colour (enum out_style) shifted by WRAP_COLOR. */
 enum wrap_style {
 	WRAP_BOLD = 1,
 	WRAP_DIM = 2,
@@ -29,47 +29,47 @@ enum wrap_style {
 	WRAP_COLOR = 8
 };
 
-/* What stands at the beginning of a line: our own words, escapes included. */
+/* The beginning of a line: our own text, including escapes. */
 struct wrap_prefix {
 	char bytes[256];
 	size_t len;
 	unsigned width;
 };
 
-/* Adds to a prefix, in a style; nothing if there is no room left, or no `o->color` for the style. */
+/* Adds styled text to a prefix, if there is room; unstyled if `o->color` is not set. */
 void wrap_prefix_add(struct wrap_prefix *p, const struct out *o, const char *words, unsigned style);
 
 struct wrap {
 	struct out *o;
 	unsigned width;             /* of a line, prefix included */
-	int fill;                   /* fill lines up with spaces */
-	size_t lines;               /* that were ended */
+	int fill;                   /* pad lines with spaces */
+	size_t lines;               /* finished lines */
 	struct wrap_prefix first, rest;
 	int begun, open;            /* `first` was used; a line was begun */
-	unsigned column, start;     /* after what was written, and after the prefix */
-	unsigned shown;             /* the style in effect on the line */
+	unsigned column, start;     /* after the text written so far, and after the prefix */
+	unsigned shown;             /* the current style on the line */
 	unsigned gap, gap_style;    /* spaces before the next word */
-	struct out word;            /* the next word, and how it begins and ends */
+	struct out word;            /* the next word, with its first and last style */
 	unsigned word_width, word_begin, word_end;
-	int32_t last;               /* the character that it ends in */
+	int32_t last;               /* its last character */
 };
 
 void wrap_init(struct wrap *w, struct out *o, unsigned width);
 void wrap_release(struct wrap *w);
-/* The prefixes of the next line and of those after it. NULL: none. */
+/* Sets the prefixes of the next line and of those after it; NULL for none. */
 void wrap_prefix(struct wrap *w, const struct wrap_prefix *first, const struct wrap_prefix *rest);
 /* Adds text. A line end in it ends the line. */
 void wrap_text(struct wrap *w, struct grove_slice text, unsigned style);
-/* The same, broken wherever the line is full: spaces are as important as all else. */
+/* The same, broken wherever the line is full, because spaces matter. */
 void wrap_code(struct wrap *w, struct grove_slice text, unsigned style);
-/* Ends the line, also an empty one. */
+/* Ends the line, even an empty one. */
 void wrap_line(struct wrap *w);
 /* Ends the line if there is one. */
 void wrap_end(struct wrap *w);
 
 /*
- * A text with line ends and indents of its own: what moves to the next line keeps the
- * indent, and that of a list's item, too. Empty lines at its end are left out.
+ * Adds text with its own line ends and indents: continuation lines keep the indent, also
+ * that of a list item. Trailing empty lines are left out.
  */
 void wrap_lines(struct wrap *w, struct grove_slice text, const struct wrap_prefix *prefix, unsigned style);
 

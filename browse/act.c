@@ -56,9 +56,9 @@ static void complain(struct browse *b, struct grove_session *s, int err)
 
 /* --------------------------------------------------------------------- list */
 
-int act_list(struct browse *b)
+int act_list(struct browse *b, unsigned flags)
 {
-	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS | flags };
 	struct grove_list *l = NULL;
 	int err;
 
@@ -80,7 +80,7 @@ void act_need_list(struct browse *b)
 	act_say(b, "reading sessions …");
 	draw(b);
 	b->message[0] = '\0';
-	if (act_list(b))
+	if (act_list(b, 0))
 		complain(b, NULL, 0);
 	if (b->has_work) {
 		work_list(&b->work);
@@ -90,7 +90,7 @@ void act_need_list(struct browse *b)
 
 static void list_again(struct browse *b)
 {
-	if (b->list.l && act_list(b))
+	if (b->list.l && act_list(b, 0))
 		complain(b, NULL, 0);
 }
 

@@ -100,7 +100,7 @@ void act_complain(struct browse *b, const char *fmt, ...) __attribute__((format(
 int act_open(struct browse *b, const char *key);
 void act_close(struct browse *b);
 /* Reads the list, now. */
-int act_list(struct browse *b);
+int act_list(struct browse *b, unsigned flags);
 /* Reads the list if that was not done yet, because a session was asked for. */
 void act_need_list(struct browse *b);
 /* Something was written: shows it. */

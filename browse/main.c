@@ -162,13 +162,17 @@ static int wants_color(const struct cli *c)
 	return c->out.color;
 }
 
-/* The first list, before the terminal is ours: progress and Ctrl-C are those of every command. */
+/*
+ * The first list, before the terminal is ours: progress and Ctrl-C are those of every
+ * command. It is what the catalog remembers, to be seen at once; the background reads
+ * another one while it is looked at.
+ */
 static int first_list(struct browse *b)
 {
 	int err;
 
 	cli_progress(b->c, "reading sessions");
-	err = act_list(b);
+	err = act_list(b, GROVE_LIST_REMEMBERED);
 	cli_progress_end(b->c);
 	cli_let_interrupt();
 	grove_set_progress(b->c->g, (struct grove_progress){ NULL, NULL });
@@ -211,6 +215,8 @@ static int show(struct browse *b, const char *key)
 	if (b->has_work && !key) {
 		work_list(&b->work);
 		work_watch(&b->work);
+	} else if (!key) {
+		err = act_list(b, 0);
 	}
 	if (!err)
 		loop(b);

@@ -104,7 +104,7 @@ static size_t offer_listed(struct completing *x, const struct grove_list *l, con
 
 static void offer_sessions(struct completing *x)
 {
-	struct grove_list_options opt = { .size = sizeof(opt), .flags = GROVE_LIST_ALL };
+	struct grove_list_options opt = { .size = sizeof(opt), .flags = GROVE_LIST_ALL | GROVE_LIST_REMEMBERED };
 	struct grove_list *l = NULL;
 	char *cwd;
 

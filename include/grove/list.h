@@ -96,7 +96,13 @@ enum grove_list_flags {
 	GROVE_LIST_PLACE = 64,
 	/* Sets `id_len` of each item: at least 4 characters, see grove_find(). */
 	GROVE_LIST_SHORT_IDS = 128,
-	GROVE_LIST_COST = 256     /* with what each session used and cost; reads each session once */
+	GROVE_LIST_COST = 256,    /* with what each session used and cost; reads each session once */
+	/*
+	 * What an earlier list found in a file counts even if the file has changed since,
+	 * except for sessions of grove's own directory. For hints that must come at once,
+	 * and for a first screen.
+	 */
+	GROVE_LIST_REMEMBERED = 512
 };
 
 struct grove_list_options {

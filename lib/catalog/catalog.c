@@ -35,22 +35,19 @@
 #define COARSE_NS INT64_C(2500000000)
 #define SECOND_NS INT64_C(1000000000)
 #define BUSY_MS 500
-/* If this fraction of the known files is looked up, all rows are read at once. */
+/* If at least one of so many known files is looked up, all rows are read at once. */
 #define ALL_FROM 8
-/* The number of rows from which the total is estimated. */
-#define GUESS_FROM 64
-#define NUMBER(n) TEXT(n)
-#define TEXT(n) #n
+/* This many files are examined at a time whether they still exist. */
+#define GONE_MAX 128
 
 static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
 
 struct row {
 	int64_t id;                   /* of a new one; see id_of() */
-	const char *path;
+	struct grove_slice path;
 	struct grove__sys_stat st;    /* only dev, ino, size and times */
 	struct grove_slice bytes;
 	uint32_t crc;                 /* as stored; compared when the row is looked up */
-	bool used;
 };
 
 struct rows {
@@ -76,16 +73,16 @@ struct grove__catalog {
  * and new rows in this order are written sequentially. If two paths have the same hash,
  * only one of them is remembered.
  */
-static int64_t id_of(const char *path)
+static int64_t id_of(struct grove_slice path)
 {
-	return (int64_t)(grove__idmap_hash(0, path, strlen(path)) >> 1);
+	return (int64_t)(grove__idmap_hash(0, path.ptr, path.len) >> 1);
 }
 
 static struct grove_slice path_of(const void *owner, uint32_t i)
 {
 	const struct grove__catalog *c = owner;
 
-	return grove__slice_str(c->known.list[i].path);
+	return c->known.list[i].path;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -172,8 +169,12 @@ static sqlite3 *open_db(const char *path)
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    grove__sqlite_vfs()) == SQLITE_OK) {
 		sqlite3_busy_timeout(db, BUSY_MS);
-		/* rows have checksums, so damage by a power loss is detected */
-		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");
+		/*
+		 * Rows have checksums, so damage by a power loss is detected. They are read
+		 * from the first to the last, once: large pages, and few of them in memory.
+		 */
+		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA page_size = 16384; "
+			"PRAGMA cache_size = -512");
 		if (is_current(db) || (run(db, "PRAGMA journal_mode = WAL") && make_tables(db)))
 			return db;
 	}
@@ -211,7 +212,7 @@ static uint32_t crc_of(const struct row *r)
 	uint32_t crc = grove__crc32c(0, GROVE_VERSION " " VERSION, sizeof(GROVE_VERSION " " VERSION));
 
 	crc = grove__crc32c(crc, like, sizeof(like));
-	crc = grove__crc32c(crc, r->path, strlen(r->path) + 1);
+	crc = grove__crc32c(crc, r->path.ptr, r->path.len + 1);
 	return grove__crc32c(crc, r->bytes.ptr, r->bytes.len);
 }
 
@@ -236,19 +237,19 @@ static int take_row(sqlite3_stmt *st, struct grove__arena *a, struct row *out)
 	size_t len = (size_t)sqlite3_column_bytes(st, 7);
 
 	*out = (struct row){
-		.path = keep(a, path, path ? path_len : 0).ptr,
+		.path = keep(a, path, path ? path_len : 0),
 		.st = { .dev = (uint64_t)sqlite3_column_int64(st, 1), .ino = (uint64_t)sqlite3_column_int64(st, 2),
 			.size = (uint64_t)sqlite3_column_int64(st, 3), .mtime_ns = sqlite3_column_int64(st, 4),
 			.ctime_ns = sqlite3_column_int64(st, 5) },
 		.bytes = keep(a, bytes, bytes ? len : 0),
 		.crc = (uint32_t)sqlite3_column_int64(st, 6),
 	};
-	return out->path && out->bytes.ptr ? 0 : GROVE_ENOMEM;
+	return out->path.ptr && out->bytes.ptr ? 0 : GROVE_ENOMEM;
 }
 
 static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
 {
-	char *sql = sqlite3_mprintf(fmt, tables[c->purpose]);
+	char *sql = sqlite3_mprintf(fmt, tables[c->purpose], tables[c->purpose]);
 	sqlite3_stmt *st = NULL;
 	int rc = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
 
@@ -269,55 +270,50 @@ static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena 
 	return rc == SQLITE_DONE ? 1 : GROVE_EIO;
 }
 
-/*
- * An estimate: hashes are evenly distributed, so the range of the first rows gives the
- * density of all.
- */
-static uint64_t count_rows(struct grove__catalog *c)
-{
-	sqlite3_stmt *st = prepare(c, "SELECT count(*), max(id) FROM (SELECT id FROM %s ORDER BY id LIMIT "
-				      NUMBER(GUESS_FROM) ")");
-	uint64_t n = 0, last = 0;
-
-	if (st && sqlite3_step(st) == SQLITE_ROW) {
-		n = (uint64_t)sqlite3_column_int64(st, 0);
-		last = (uint64_t)sqlite3_column_int64(st, 1);
-	}
-	sqlite3_finalize(st);
-	return n < GUESS_FROM ? n : (uint64_t)((double)n * (double)INT64_MAX / (double)(last + 1));
-}
-
 #define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about"
 
-static bool read_all(struct grove__catalog *c)
+/*
+ * Reads all rows, unless so many turn out to be there that it is faster to look up the
+ * few that are needed. Returns 0; 1 if it stopped for that reason.
+ */
+static int read_all(struct grove__catalog *c, const grove__catalog_need *need)
 {
 	sqlite3_stmt *st = prepare(c, "SELECT " COLUMNS " FROM %s");
 	int rc = st ? 0 : GROVE_EIO;
+	bool few = false;
 	uint32_t old;
 	struct row r;
 
-	while (!rc && !(rc = step(c, st, &c->texts, &r))) {
+	while (!rc && !few && !(rc = step(c, st, &c->texts, &r))) {
 		rc = grove__array_room(&c->known.list, &c->known.cap, c->known.nr, sizeof(r));
 		if (!rc)
 			c->known.list[c->known.nr++] = r;
+		few = c->known.nr / ALL_FROM >= *need;
 	}
 	sqlite3_finalize(st);
+	if (few && rc >= 0)
+		return 1;
 	for (uint32_t i = 0; i < c->known.nr && rc == 1; i++)
 		if (grove__idmap_put(&c->by_path, path_of(c, i), i, &old))
 			rc = GROVE_ENOMEM;
-	return rc == 1;
+	return rc == 1 ? 0 : rc;
 }
 
-static bool open_catalog(struct grove__catalog *c, size_t nr)
+static bool open_catalog(struct grove__catalog *c, const grove__catalog_need *need)
 {
+	int rc;
+
 	c->db = open_db(c->file);
 	if (!c->db) {
 		c->damaged = is_damaged(c->file);
 		return false;
 	}
-	c->all = nr == SIZE_MAX || nr > count_rows(c) / ALL_FROM;
-	if (c->all)
-		return read_all(c);
+	rc = *need ? read_all(c, need) : 1;
+	c->all = !rc;
+	if (rc <= 0)
+		return !rc;
+	c->known.nr = 0;
+	grove__arena_clear(&c->texts);
 	c->one = prepare(c, "SELECT " COLUMNS " FROM %s WHERE id = ?");
 	return c->one != NULL;
 }
@@ -359,7 +355,8 @@ static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose p
 	return NULL;
 }
 
-struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose, size_t nr)
+struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose,
+					   const grove__catalog_need *need)
 {
 	struct grove__catalog *c;
 	const char *dir;
@@ -371,7 +368,7 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 	/* a damaged one is removed and created again, once */
 	for (int tries = 0; tries < 2 && again; tries++) {
 		c = new_catalog(dir, purpose);
-		if (!c || open_catalog(c, nr))
+		if (!c || open_catalog(c, need))
 			return c;
 		/* an incomplete result is discarded */
 		again = c->damaged;
@@ -380,14 +377,14 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 	return NULL;
 }
 
-static bool find_one(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
+static bool find_one(struct grove__catalog *c, struct grove_slice path, struct grove__arena *tmp,
 		     struct row *out)
 {
 	bool found;
 
 	pthread_mutex_lock(&c->lock);
 	sqlite3_bind_int64(c->one, 1, id_of(path));
-	found = !step(c, c->one, tmp, out) && !strcmp(out->path, path);
+	found = !step(c, c->one, tmp, out) && grove__slice_eq(out->path, path);
 	sqlite3_reset(c->one);
 	pthread_mutex_unlock(&c->lock);
 	return found;
@@ -401,12 +398,10 @@ static bool find(struct grove__catalog *c, const char *path, struct grove__arena
 	if (!c)
 		return false;
 	if (!c->all)
-		return find_one(c, path, tmp, out);
+		return find_one(c, grove__slice_str(path), tmp, out);
 	i = grove__idmap_get(&c->by_path, grove__slice_str(path));
 	if (i == GROVE__IDMAP_NONE)
 		return false;
-	/* each path belongs to one thread, so nobody else uses this flag */
-	c->known.list[i].used = true;
 	*out = c->known.list[i];
 	return true;
 }
@@ -436,6 +431,18 @@ bool grove__catalog_find(struct grove__catalog *c, const char *path,
 	       r.st.mtime_ns == st->mtime_ns && r.st.ctime_ns == st->ctime_ns;
 }
 
+bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__sys_stat *st,
+			   struct grove__arena *tmp, struct grove_slice *out)
+{
+	struct row r;
+
+	if (!find_whole(c, path, tmp, &r))
+		return false;
+	*st = r.st;
+	*out = r.bytes;
+	return true;
+}
+
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
 			   const struct grove__sys_stat *st, struct grove__arena *tmp,
 			   struct grove_slice *out)
@@ -460,14 +467,14 @@ bool grove__catalog_settled(int64_t ctime_ns)
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes)
 {
-	struct row r = { .id = id_of(path), .st = *st };
+	struct row r = { .id = id_of(grove__slice_str(path)), .st = *st };
 
 	if (!c || !grove__catalog_settled(st->ctime_ns))
 		return;
 	pthread_mutex_lock(&c->lock);
-	r.path = grove__arena_dup(&c->texts, grove__slice_str(path));
+	r.path = keep(&c->texts, path, strlen(path));
 	r.bytes = keep(&c->texts, bytes.ptr, bytes.len);
-	if (r.path && r.bytes.ptr &&
+	if (r.path.ptr && r.bytes.ptr &&
 	    !grove__array_room(&c->fresh.list, &c->fresh.cap, c->fresh.nr, sizeof(r)))
 		c->fresh.list[c->fresh.nr++] = r;
 	pthread_mutex_unlock(&c->lock);
@@ -500,7 +507,7 @@ static bool write_fresh(struct grove__catalog *c)
 	for (size_t i = 0; i < c->fresh.nr && ok; i++) {
 		const struct row *r = &c->fresh.list[i];
 
-		sqlite3_bind_text(st, 1, r->path, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 1, r->path.ptr, (int)r->path.len, SQLITE_STATIC);
 		sqlite3_bind_int64(st, 2, (int64_t)r->st.dev);
 		sqlite3_bind_int64(st, 3, (int64_t)r->st.ino);
 		sqlite3_bind_int64(st, 4, (int64_t)r->st.size);
@@ -515,30 +522,44 @@ static bool write_fresh(struct grove__catalog *c)
 	return ok;
 }
 
-/* Moves those that were not looked up and no longer exist to the front; returns how many. */
-static size_t find_gone(struct grove__catalog *c)
-{
-	struct grove__sys_stat now;
-	size_t nr = 0;
-	int err;
+/* Rows whose files no longer exist. */
+struct gone {
+	int64_t id[GONE_MAX];
+	size_t nr;
+};
 
-	for (size_t i = 0; i < c->known.nr; i++) {
-		if (c->known.list[i].used)
-			continue;
-		err = grove__sys_lstat(c->known.list[i].path, &now);
+/*
+ * Examines the files of some rows, others each time: there may be many of other stores,
+ * which a list does not look at.
+ */
+static void find_gone(struct grove__catalog *c, struct gone *out)
+{
+	sqlite3_stmt *st = prepare(c, "SELECT * FROM (SELECT id, path FROM %s WHERE id >= ?1 ORDER BY id) "
+				      "UNION ALL SELECT * FROM (SELECT id, path FROM %s WHERE id < ?1 ORDER BY id)");
+	struct grove__sys_stat now;
+	uint64_t start = 0;
+
+	grove__sys_random(&start, sizeof(start));
+	out->nr = 0;
+	if (st)
+		sqlite3_bind_int64(st, 1, (int64_t)(start >> 1));
+	for (size_t n = 0; st && n < GONE_MAX && sqlite3_step(st) == SQLITE_ROW; n++) {
+		const char *path = (const char *)sqlite3_column_text(st, 1);
+		int err = path ? grove__sys_lstat(path, &now) : -ENOENT;
+
 		if (err == -ENOENT || err == -ENOTDIR)
-			c->known.list[nr++] = c->known.list[i];
+			out->id[out->nr++] = sqlite3_column_int64(st, 0);
 	}
-	return nr;
+	sqlite3_finalize(st);
 }
 
-static bool forget(struct grove__catalog *c, size_t nr)
+static bool forget(struct grove__catalog *c, const struct gone *gone)
 {
 	sqlite3_stmt *st = prepare(c, "DELETE FROM %s WHERE id = ?");
 	bool ok = st != NULL;
 
-	for (size_t i = 0; i < nr && ok; i++) {
-		sqlite3_bind_int64(st, 1, id_of(c->known.list[i].path));
+	for (size_t i = 0; i < gone->nr && ok; i++) {
+		sqlite3_bind_int64(st, 1, gone->id[i]);
 		ok = done(c, st);
 	}
 	sqlite3_finalize(st);
@@ -547,15 +568,16 @@ static bool forget(struct grove__catalog *c, size_t nr)
 
 void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts)
 {
-	size_t gone;
+	struct gone gone = { .nr = 0 };
 	bool ok;
 
 	if (!c)
 		return;
-	gone = complete && c->all ? find_gone(c) : 0;
-	if (!c->damaged && (c->fresh.nr || gone) && run(c->db, "BEGIN IMMEDIATE")) {
+	if (complete && !c->damaged)
+		find_gone(c, &gone);
+	if (!c->damaged && (c->fresh.nr || gone.nr) && run(c->db, "BEGIN IMMEDIATE")) {
 		/* another release may have created other tables meanwhile */
-		ok = is_current(c->db) && write_fresh(c) && (!gone || forget(c, gone));
+		ok = is_current(c->db) && write_fresh(c) && (!gone.nr || forget(c, &gone));
 		run(c->db, ok ? "COMMIT" : "ROLLBACK");
 	}
 	if (texts)

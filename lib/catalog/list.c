@@ -42,8 +42,10 @@ struct lister {
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
 	const char *project;             /* and the project of the last one */
+	grove__catalog_need need;        /* how many tasks there are, once that is known */
 	bool loaded;                     /* the catalog has been loaded, if there is one */
 	bool has_archive;                /* one of the roots is */
+	bool recalls;                    /* GROVE_LIST_REMEMBERED */
 	struct id *ids;                  /* of all sessions, shown or not */
 	size_t nr_ids, cap_ids;
 	pthread_cond_t loading;
@@ -93,7 +95,7 @@ static void look(void *payload, unsigned thread)
 		from = li->looked;
 		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
 		pthread_mutex_unlock(&li->lock);
-		for (size_t i = from; i < to; i++)
+		for (size_t i = from; i < to && !li->recalls; i++)
 			grove__list_look(&li->tasks[i], &near);
 	} while (from < to);
 	grove__sys_dir_release(&near);
@@ -255,7 +257,7 @@ static int add_id(struct lister *li, const struct grove__list_task *t, const str
  * Reads a session. Of a directory's list most are none of it, so where a long one is not
  * known its ends are read first, which tell its directory.
  */
-static int read_task(struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
+static int read_task(struct lister *li, struct grove__list_reader *r, struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why)
 {
 	struct grove_list_item info;
@@ -275,7 +277,7 @@ static int read_task(struct lister *li, struct grove__list_reader *r, const stru
 }
 
 static int one(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
-	       const struct grove__list_task *t)
+	       struct grove__list_task *t)
 {
 	struct grove__list_one x;
 	struct grove_detail why;
@@ -344,6 +346,7 @@ static void work(void *payload, unsigned thread)
 	pthread_mutex_unlock(&li->lock);
 	rc = grove__list_reader_init(&r, li->g, li->catalog);
 	r.cwd = li->cwd;
+	r.recalls = li->recalls;
 	if (grove__list_fit_init(&fit, li->query, &r))
 		rc = GROVE_ENOMEM;
 	do {
@@ -458,20 +461,15 @@ static int gather(struct lister *li)
 	return rc;
 }
 
-/* True if nearly everything in the catalog will be needed, whatever files there are. */
-static bool wants_all(const struct lister *li)
-{
-	return !li->g->given;
-}
-
 static void load(void *payload, unsigned thread)
 {
 	struct lister *li = payload;
-	size_t nr = wants_all(li) ? SIZE_MAX : li->nr;
-	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, nr);
-	struct grove__catalog *shapes = li->opt->flags & GROVE_LIST_SHAPE ? grove__catalog_open(li->g, CATALOG_SHAPE, nr) : NULL;
+	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, &li->need);
+	struct grove__catalog *shapes = NULL;
 
 	(void)thread;
+	if (li->opt->flags & GROVE_LIST_SHAPE)
+		shapes = grove__catalog_open(li->g, CATALOG_SHAPE, &li->need);
 	pthread_mutex_lock(&li->lock);
 	li->catalog = listed;
 	li->shapes = shapes;
@@ -480,23 +478,24 @@ static void load(void *payload, unsigned thread)
 	pthread_mutex_unlock(&li->lock);
 }
 
-/* If it is known what will be needed, the catalog is read while directories are. */
+/* The catalog is read while directories are. */
 static int gather_and_read(struct lister *li)
 {
 	struct grove__pool loader = { .nr = 0 };
 	bool all;
 	int rc;
 
-	if (wants_all(li))
-		grove__pool_begin_one(&loader, load, li);
+	li->need = SIZE_MAX;
+	grove__pool_begin_one(&loader, load, li);
 	rc = gather(li);
+	li->need = rc ? 0 : li->nr;
 	if (!rc && !loader.nr)
 		load(li, 0);
 	if (!rc)
 		grove__pool_run(li->nr, work, li);
 	grove__pool_end(&loader);
-	/* files that were not looked up because we were stopped are not gone */
-	all = !li->cwd && !(li->opt->flags & GROVE_LIST_FLAT) && !rc && !li->rc;
+	/* where it is a matter of milliseconds, nothing is tidied up */
+	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc;
 	grove__catalog_close(li->catalog, all, &li->out->known);
 	grove__catalog_close(li->shapes, all, NULL);
 	return rc ? rc : li->rc;
@@ -600,7 +599,8 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d)
 {
-	struct lister li = { .g = g, .opt = opt, .out = out, .d = d };
+	struct lister li = { .g = g, .opt = opt, .out = out, .d = d,
+			     .recalls = opt->flags & GROVE_LIST_REMEMBERED };
 	struct grove_buf cwd = GROVE_BUF_INIT;
 	int rc = 0;
 
@@ -646,10 +646,11 @@ static struct grove__root *root_of(struct grove *g, const struct grove__where *a
 	return own;
 }
 
-static int look_up(struct grove *g, const struct grove__list_task *t, unsigned flags,
+static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
 		   struct grove_list *out, struct grove_detail *d)
 {
-	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, CATALOG_LIST, 1) : NULL;
+	const grove__catalog_need one = 0;
+	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, CATALOG_LIST, &one) : NULL;
 	struct grove__list_reader r;
 	struct grove__list_one x;
 	int rc = grove__list_reader_init(&r, g, catalog);

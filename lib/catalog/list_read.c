@@ -452,20 +452,40 @@ static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_
 	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__list_belongs(r, x->task, &x->l, r->cwd) == 0;
 }
 
-/* Looks up what an earlier list found, if the file has not changed. */
-static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
+/* Would it be read in the same dialect as then? */
+static bool reads_alike(struct grove__list_reader *r, const struct grove__list_one *x)
 {
 	struct grove__root *root = x->task->root;
 	const struct grove__dialect *must = r->g->forced ? r->g->forced : root->dialect, *likely;
+
+	if (must)
+		return x->l.dialect == must;
+	return x->l.around && !grove__peek_root_likely(r->g, root, x->task->project, &likely) &&
+	       !strcmp(x->l.around, likely->name);
+}
+
+/* Looks up what an earlier list found, if the file has not changed. */
+static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
+{
 	struct grove_slice bytes;
 
-	if (!grove__catalog_find(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &x->l) || (must && x->l.dialect != must))
+	return grove__catalog_find(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) &&
+	       grove__listed_unpack(bytes, &x->l) && reads_alike(r, x) &&
+	       (is_elsewhere(r, x) || grove__listed_holds(x->l.asked, x->task->path));
+}
+
+/* Looks up what an earlier list found, changed or not, unless it is a session of this directory. */
+static bool recall(struct grove__list_reader *r, struct grove__list_task *t, struct grove__list_one *x)
+{
+	struct grove_slice bytes;
+
+	if (!*t->path || !grove__catalog_recall(r->catalog, t->path, &t->st, &r->tmp, &bytes) ||
+	    !grove__listed_unpack(bytes, &x->l) || !reads_alike(r, x) ||
+	    (x->l.cwd && !strcmp(x->l.cwd, r->g->cwd)))
 		return false;
-	if (!must && (!x->l.around || grove__peek_root_likely(r->g, root, x->task->project, &likely) ||
-		      strcmp(x->l.around, likely->name)))
-		return false;
-	return is_elsewhere(r, x) || grove__listed_holds(x->l.asked, x->task->path);
+	t->is_file = true;
+	x->st = t->st;
+	return true;
 }
 
 static void remember(struct grove__list_reader *r, const struct grove__list_one *x)
@@ -494,11 +514,18 @@ bool grove__list_is_empty(const struct grove__list_task *t)
 	return t->is_file && t->st.type == SYS_FILE && !t->st.size;
 }
 
-int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
+int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why)
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__fail_clear(why);
+	if (r->recalls) {
+		x->known = recall(r, t, x);
+		if (x->known)
+			return x->l.rc;
+		grove__list_look(t, NULL);
+		x->st = t->st;
+	}
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
 	if (!r->any && grove__list_is_empty(t))
 		return GROVE_EDAMAGED;

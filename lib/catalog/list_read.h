@@ -30,6 +30,7 @@ struct grove__list_reader {
 	struct grove__arena line;            /* good for one line, of a dialect with a tally */
 	bool any;                            /* named by the caller: lists may leave it out */
 	bool ends;                           /* the two ends suffice: do not count messages */
+	bool recalls;                        /* what is known counts unchecked; the others were not looked at */
 	const char *cwd;                     /* the directory whose sessions are listed; NULL: all */
 	/* The last directory that a session named, and whether it was the one asked for. */
 	struct grove_buf named;
@@ -65,7 +66,10 @@ void grove__list_reader_release(struct grove__list_reader *r);
 /* Sets the dialect of the next log. */
 void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect);
 
-/* Gets the state of its file. Comes first; needs no reader. `near`: see grove__sys_dir_stat(). */
+/*
+ * Gets the state of its file. Comes first, unless the reader recalls; needs no reader.
+ * `near`: see grove__sys_dir_stat().
+ */
 void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near);
 /* True if the file is empty, and so not a session. */
 bool grove__list_is_empty(const struct grove__list_task *t);
@@ -73,7 +77,7 @@ bool grove__list_is_empty(const struct grove__list_task *t);
  * Returns 0; 1 if it is not for a list; or an error, with its detail in `why` if there
  * is one. Release `x` in any case, before the next one.
  */
-int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
+int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why);
 /*
  * As grove__root_belongs(), for what was read. The sessions of a directory mostly come

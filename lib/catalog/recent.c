@@ -66,10 +66,11 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 {
 	struct grove__list_one x;
 	struct grove_detail why;
+	const grove__catalog_need few = 0;
 	int rc;
 
 	if (!r->looked_up)
-		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, 0);
+		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, &few);
 	r->looked_up = true;
 	rc = grove__list_read(&r->reader, &c->task, &x, &why);
 	if (why.code)

@@ -98,15 +98,14 @@ static void load(void *payload, unsigned thread)
 	struct grove__sweep *s = payload;
 
 	(void)thread;
-	s->catalog = grove__catalog_open(s->g, s->purpose, SIZE_MAX);
+	s->catalog = grove__catalog_open(s->g, s->purpose, &s->need);
 }
 
 void grove__sweep_begin(struct grove__sweep *s, struct grove *g)
 {
 	s->g = g;
-	/* for a location that the user names, the catalog may know little, and much else */
-	if (!g->given)
-		grove__pool_begin_one(&s->loader, load, s);
+	s->need = SIZE_MAX;
+	grove__pool_begin_one(&s->loader, load, s);
 }
 
 void grove__sweep_release(struct grove__sweep *s)
@@ -388,10 +387,11 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 {
 	struct shared sh = { .s = s, .g = g, .d = d };
 
+	s->need = s->nr;
 	if (s->loader.nr)
 		grove__pool_end(&s->loader);
 	else
-		s->catalog = grove__catalog_open(g, s->purpose, s->nr);
+		load(s, 0);
 	sh.catalog = s->catalog;
 	pthread_mutex_init(&sh.lock, NULL);
 	grove__pool_run(s->nr, work, &sh);

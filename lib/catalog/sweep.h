@@ -68,6 +68,7 @@ struct grove__sweep {
 	struct grove *g;                 /* for the loader */
 	struct grove__catalog *catalog;  /* NULL: none (yet) */
 	struct grove__pool loader;       /* a thread that reads it, if any; then `s` stays put */
+	grove__catalog_need need;        /* how many logs there are, once that is known */
 };
 
 /* Lets the catalog be read while logs are being found. Not needed if they are not read. */

@@ -749,6 +749,92 @@ static void what_is_gone_is_forgotten(void **state)
 	assert_int_equal(rows_in(w, "shaped"), 1);
 }
 
+/* The files of other stores are in the same catalog, and there may be many of them. */
+static void what_is_gone_is_forgotten_little_by_little(void **state)
+{
+	enum { FILES = 400 };
+	struct world *w = *state;
+	struct grove_buf b;
+	int before;
+
+	make_dirs(w);
+	for (unsigned i = 0; i < FILES; i++)
+		file_make(file_of(w, PI, i), BRANCHES);
+	assert_same(w, "many");
+	assert_int_equal(rows_in(w, "listed"), FILES);
+	for (unsigned i = 1; i < FILES; i++)
+		assert_int_equal(unlink(file_of(w, PI, i)), 0);
+	for (int left = FILES; left > 1; left = before) {
+		b = list_as(w, cache_of(w), NULL, 0);
+		grove__buf_release(&b);
+		before = rows_in(w, "listed");
+		assert_true(before < left);
+	}
+	assert_same(w, "one");
+}
+
+static void named(char *out, size_t len, const char *id, const char *cwd, const char *name)
+{
+	snprintf(out, len, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"timestamp\":"
+		 "\"2026-01-01T00:00:00.000Z\",\"cwd\":\"%s\"}\n{\"type\":\"session_info\",\"id\":\"a\","
+		 "\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"name\":\"%s\"}\n", id, cwd, name);
+}
+
+/* "ID NAME", sorted by id. */
+static struct grove_buf names_of(const struct world *w, unsigned flags)
+{
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables,
+				   .cache = cache_of(w), .trace = trace };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | flags, .sort = GROVE_SORT_NAME };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_list *l;
+	struct grove *g;
+
+	opened = 0;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_list(g, &lo, &l), 0);
+	for (size_t i = 0; i < grove_list_count(l); i++)
+		assert_int_equal(grove__buf_addf(&b, "%s %s\n", grove_list_at(l, i)->id, grove_list_at(l, i)->name), 0);
+	grove_list_free(l);
+	grove_close(g);
+	return b;
+}
+
+static void assert_names(const struct world *w, unsigned flags, unsigned opens, const char *want)
+{
+	struct grove_buf b = names_of(w, flags);
+
+	assert_string_equal(b.ptr ? b.ptr : "", want);
+	assert_int_equal(opened, opens);
+	grove__buf_release(&b);
+}
+
+static void what_is_remembered_need_not_be_examined(void **state)
+{
+	struct world *w = *state;
+	char text[5000];
+
+	make_dirs(w);
+	named(text, sizeof(text), "far", "/far", "a: far");
+	file_make(file_of(w, PI, 1), text);
+	named(text, sizeof(text), "near", w->cwd, "b: near");
+	file_make(file_of(w, PI, 2), text);
+	named(text, sizeof(text), "gone", "/far", "c: gone");
+	file_make(file_of(w, PI, 3), text);
+	/* nothing is remembered yet */
+	assert_names(w, GROVE_LIST_REMEMBERED, 3, "far a: far\nnear b: near\ngone c: gone\n");
+	named(text, sizeof(text), "far", "/far", "a: another");
+	file_make(file_of(w, PI, 1), text);
+	named(text, sizeof(text), "near", w->cwd, "b: another");
+	file_make(file_of(w, PI, 2), text);
+	assert_int_equal(unlink(file_of(w, PI, 3)), 0);
+	named(text, sizeof(text), "new", "/far", "d: new");
+	file_make(file_of(w, PI, 4), text);
+	assert_names(w, GROVE_LIST_REMEMBERED, 2, "far a: far\nnear b: another\nnew d: new\n");
+	assert_names(w, 0, 1, "far a: another\nnear b: another\nnew d: new\n");
+	assert_names(w, GROVE_LIST_REMEMBERED, 0, "far a: another\nnear b: another\nnew d: new\n");
+}
+
 static void nobody_else_may_read_it(void **state)
 {
 	struct world *w = *state;
@@ -1175,6 +1261,8 @@ int main(void)
 		CATALOG_TEST(where_there_can_be_no_catalog_there_is_none),
 		CATALOG_TEST(one_that_is_locked_is_waited_for_a_moment_only),
 		CATALOG_TEST(what_is_gone_is_forgotten),
+		CATALOG_TEST(what_is_gone_is_forgotten_little_by_little),
+		CATALOG_TEST(what_is_remembered_need_not_be_examined),
 		CATALOG_TEST(nobody_else_may_read_it),
 		CATALOG_TEST(without_a_cache_nothing_is_written),
 		CATALOG_TEST(processes_share_it_while_another_one_writes),

@@ -103,7 +103,7 @@ static const char *skip_between(const char *p, const char *end)
 	return p;
 }
 
-/* A block from its `{` on, its long values read only once; ends after its `}`. */
+/* Reads a block, beginning at its `{`; each long value is scanned only once. Ends after its `}`. */
 static const char *read_block(const char *p, const char *end, struct grove_slice *type,
 			      struct grove_slice *use, struct grove_slice *result)
 {
@@ -149,7 +149,7 @@ int grove__claude_blocks(struct grove_slice content, grove__claude_block_fn *fn,
 }
 
 struct seen {
-	unsigned flags, wanted;          /* of the two, which the record is about */
+	unsigned flags, wanted;          /* tool flags; the one that this record can have */
 	unsigned nr_tools;
 	struct grove_slice tool;
 	bool any, other;
@@ -176,7 +176,7 @@ static int see_block(void *payload, struct grove_slice type, struct grove_slice 
 	return 0;
 }
 
-/* Does the program note here that somebody stopped it? A note is a text, or one block. */
+/* Returns true if this is the program's note that it was interrupted: a text, or a single block. */
 static bool is_interruption(struct grove_slice content)
 {
 	struct grove__json_iter it;
@@ -208,7 +208,7 @@ static struct grove_slice text(const struct grove__json_line *l, const char *lin
 	return grove__pi_text(tmp, grove__json_span_of(l, line, member));
 }
 
-/* An empty parent is none; one that is no string names nothing that there is. */
+/* An empty parent counts as none; one that is not a string names a record that does not exist. */
 static void read_parent(const struct grove__json_line *l, const char *line,
 			struct grove__arena *tmp, struct grove__claude_row *out)
 {

@@ -1,10 +1,10 @@
 /*
  * dialect/claude_chain.c: from rows to the conversation.
  *
- * Two programs read these files, and they differ. The one that resumes a
- * session (mode cli) believes the leaf it wrote down, bridges gaps, and forgets
- * what a compaction did not keep. The one that shows it (mode sdk) takes the
- * last leaf in the file and stops at a gap. Common to both:
+ * Two programs read these files, and they differ. The one that resumes a session (mode cli)
+ * uses the leaf that it recorded, bridges gaps, and drops what a compaction did not keep.
+ * The one that shows it (mode sdk) takes the last leaf in the file and stops at a gap. Both
+ * have in common:
  *
  *	live      the last line of each uuid, of the four types
  *	parents   as stored, then relinked by what boundaries keep:
@@ -23,8 +23,8 @@
 #include <stdlib.h>
 
 /*
- * A record whose parent is not there continues with one written shortly before;
- * beyond this the program takes it for a beginning.
+ * A record whose parent is missing continues from one written at most this long before;
+ * otherwise the program treats it as a beginning.
  */
 #define BRIDGE_MS 5000
 
@@ -72,7 +72,7 @@ static bool is_message(const struct grove__claude_work *w, uint32_t row)
 	return grove__claude_is_message((enum grove__claude_class)at(w, row)->class);
 }
 
-/* Are there rows that are no messages, but part of the answer? */
+/* Returns true if there are rows that are not messages but belong in the answer. */
 static bool has_spoken(const struct grove__claude_work *w)
 {
 	return w->mode == CLAUDE_MODE_SDK || w->opt->prompts || w->opt->llm;
@@ -100,7 +100,7 @@ static uint32_t row_of(const struct grove__claude_rows *r, uint32_t name)
 									 : r->names[name].row;
 }
 
-/* A row that leads on to its own parent. */
+/* Returns true for a row that is skipped in favour of its parent. */
 static bool is_passed(const struct grove__claude_work *w, uint32_t row)
 {
 	return w->bits[row] & CHAIN_SNIPPED ||
@@ -122,7 +122,7 @@ uint32_t grove__claude_stored(const struct grove__claude_work *w, uint32_t row)
 	return is_row(p) && !grove__claude_live(w, p) ? CLAUDE_MISSING : p;
 }
 
-/* Where a row that is passed over leads to; a circle of them leads nowhere. */
+/* Finds where a skipped row leads; a cycle of them leads nowhere. */
 static void resolve_passed(struct grove__claude_work *w, uint32_t row)
 {
 	uint32_t x = row, y, to;
@@ -171,20 +171,21 @@ static void find_live(struct grove__claude_work *w)
 /* --- what a boundary keeps --- */
 
 /*
- * Parents, while they change. A boundary moves all children of a row at once,
- * and there may be as many boundaries as children: so those that have one parent
- * are a set, and it is the set that moves. The sets are trees of nodes; a row that
- * gets a parent of its own gets a node of its own and leaves its old one empty.
+ * Parents while they are being changed. A boundary moves all children of a row at once, and
+ * there may be as many boundaries as children. So the rows with the same parent form a set,
+ * and the set is moved. Sets are trees of nodes; a row that gets a parent of its own gets a
+ * new node, and its old one stays empty.
  */
 struct sets {
 	struct node {
-		uint32_t up;                   /* itself: the set's first */
+		uint32_t up;                   /* itself, for the first of a set */
 		uint32_t size;
-		uint32_t parent;               /* of all rows in the set, told by its first */
+		uint32_t parent;               /* of all rows in the set; valid in its first */
 	} *nodes;
 	size_t nr, cap;
-	uint32_t *node;                        /* of each row; CLAUDE_NONE: its parent stays */
-	uint32_t *below;                       /* of each row, the set of its children; or NONE */
+	uint32_t *node;                        /* for each row; CLAUDE_NONE if its parent does not
+	                                          change */
+	uint32_t *below;                       /* for each row, the set of its children, or NONE */
 };
 
 static uint32_t first_of(const struct sets *s, uint32_t i)
@@ -196,7 +197,7 @@ static uint32_t first_of(const struct sets *s, uint32_t i)
 	return i;
 }
 
-/* The set with its first at `i` has this parent from now on. */
+/* Gives the set with the first node `i` a new parent. */
 static void join_below(struct sets *s, uint32_t i, uint32_t parent)
 {
 	uint32_t with = is_row(parent) ? s->below[parent] : CLAUDE_NONE;
@@ -250,7 +251,7 @@ static void sets_release(struct sets *s)
 	free(s->below);
 }
 
-/* All children of `anchor` go below `tail`. */
+/* Moves all children of `anchor` below `tail`. */
 static void move_children(struct sets *s, uint32_t anchor, uint32_t tail)
 {
 	uint32_t i = is_row(anchor) ? s->below[anchor] : CLAUDE_NONE;
@@ -261,7 +262,7 @@ static void move_children(struct sets *s, uint32_t anchor, uint32_t tail)
 	join_below(s, i, tail);
 }
 
-/* What became of it all. */
+/* Writes the result back. */
 static void settle_parents(struct grove__claude_work *w, const struct sets *s)
 {
 	for (uint32_t i = 0; i < w->r->nr; i++)
@@ -275,7 +276,7 @@ static bool live_name(const struct grove__claude_work *w, uint32_t name, uint32_
 	return is_row(*row) && grove__claude_live(w, *row);
 }
 
-/* Does the segment's tail lead up to its head? Its rows are marked. */
+/* Returns true if the segment's tail leads up to its head, and marks its rows. */
 static bool mark_segment(struct grove__claude_work *w, uint32_t head, uint32_t tail)
 {
 	uint32_t row = tail;
@@ -291,7 +292,7 @@ static bool mark_segment(struct grove__claude_work *w, uint32_t head, uint32_t t
 	return true;
 }
 
-/* What is kept stays together, whatever its anchor's other children do. */
+/* Keeps together what is kept, whatever happens to its anchor's other children. */
 static int stay(const struct grove__claude_work *w, struct sets *s, uint32_t head, uint32_t tail)
 {
 	int rc = 0;
@@ -302,9 +303,9 @@ static int stay(const struct grove__claude_work *w, struct sets *s, uint32_t hea
 }
 
 /*
- * Relink by one boundary. *tail is the last row kept, or MISSING if it keeps
- * none. One name that leads nowhere makes the whole list void, and the segment
- * beside it is then not looked at.
+ * Relinks for one boundary. *tail is the last row that is kept, or MISSING if it keeps
+ * none. A single name that leads nowhere invalidates the whole list, and the segment is
+ * then not considered either.
  */
 static int relink(struct grove__claude_work *w, struct sets *s,
 		  const struct grove__claude_kept *k, uint32_t *tail)
@@ -335,7 +336,7 @@ static int relink(struct grove__claude_work *w, struct sets *s,
 	} else if (k->segment) {
 		if (!live_name(w, k->head, &head) || !live_name(w, k->tail, &row))
 			return 0;
-		/* the SDK does not look whether the one leads to the other */
+		/* the SDK does not check whether the tail leads to the head */
 		if (w->mode == CLAUDE_MODE_SDK)
 			w->bits[head] |= CHAIN_KEPT;
 		else if (!mark_segment(w, head, row))
@@ -350,7 +351,7 @@ static int relink(struct grove__claude_work *w, struct sets *s,
 	return rc;
 }
 
-/* Forget the marks of a boundary, before the next one sets its own. */
+/* Clears the marks of a boundary before the next one sets its own. */
 static void unmark(struct grove__claude_work *w, const struct grove__claude_kept *k)
 {
 	uint32_t row = row_of(w->r, k->head);
@@ -363,9 +364,9 @@ static void unmark(struct grove__claude_work *w, const struct grove__claude_kept
 }
 
 /*
- * The program that resumes forgets what is above the last boundary and is not
- * kept, if any boundary keeps something. A message that hangs below continues after
- * the last row that is kept; an attachment or system record has lost its parent.
+ * The program that resumes drops what is above the last boundary and not kept, provided
+ * that some boundary keeps something. A message below it continues after the last row that
+ * is kept; an attachment or system record loses its parent.
  */
 static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t tail)
 {
@@ -382,7 +383,7 @@ static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t
 			w->parent[i] = is_message(w, i) ? tail : CLAUDE_MISSING;
 }
 
-/* Boundaries that count, in the order of the map. */
+/* The boundaries that count, in the order of the map. */
 struct boundaries {
 	const struct grove__claude_kept **at;
 	size_t nr;
@@ -397,7 +398,7 @@ static int map_order(const void *a, const void *b, void *work)
 	return m < n ? -1 : m > n;
 }
 
-/* Those above row `until`. */
+/* Finds those above row `until`. */
 static int find_boundaries(struct grove__claude_work *w, uint32_t until, struct boundaries *b)
 {
 	uint32_t end = until < w->r->nr ? grove__claude_map_place(w, until) : until;
@@ -433,7 +434,7 @@ static int relink_some(struct grove__claude_work *w, const struct grove__claude_
 	return rc;
 }
 
-/* The boundaries above row `until` do their work; *last is the last of all. */
+/* Applies the boundaries above row `until`; *last is the last of all. */
 static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *last)
 {
 	const struct grove__claude_kept *k;
@@ -464,7 +465,7 @@ uint32_t grove__claude_lift(const struct grove__claude_work *w, uint32_t row)
 {
 	uint32_t x = row, found;
 
-	/* each row is passed once: the answer stays with it */
+	/* each row is visited once, and remembers the answer */
 	while (is_row(x) && w->lifted[x] == CLAUDE_NONE && !is_message(w, x)) {
 		w->lifted[x] = CLAUDE_MISSING;
 		x = w->parent[x];
@@ -481,8 +482,8 @@ static bool is_shown(const struct grove__claude_work *w, uint32_t row)
 }
 
 /*
- * The last record that no other refers to. `all`: where the records that are
- * shown leave no such one, those that are not shown may be it.
+ * Finds the last record that no other refers to. With `all`, if there is none among the
+ * records that are shown, one that is not shown may be it.
  */
 static uint32_t last_leaf(struct grove__claude_work *w, bool all)
 {
@@ -502,7 +503,10 @@ static uint32_t last_leaf(struct grove__claude_work *w, bool all)
 	return all ? CLAUDE_MISSING : last_leaf(w, true);
 }
 
-/* The message at or above the end of a branch; MISSING if the row is no end, or there is none. */
+/*
+ * Returns the message at or above the end of a branch; MISSING if the row is not an end, or
+ * there is none.
+ */
 static uint32_t end_at(const struct grove__claude_work *w, uint32_t row)
 {
 	if ((w->bits[row] & (CHAIN_LIVE | CHAIN_REFERRED)) != CHAIN_LIVE)
@@ -510,7 +514,7 @@ static uint32_t end_at(const struct grove__claude_work *w, uint32_t row)
 	return grove__claude_lift(w, row);
 }
 
-/* The message that all branches end with; MISSING if there are several. */
+/* Returns the message in which all branches end; MISSING if there are several. */
 static uint32_t only_end(const struct grove__claude_work *w)
 {
 	uint32_t only = CLAUDE_MISSING, up;
@@ -524,7 +528,7 @@ static uint32_t only_end(const struct grove__claude_work *w)
 	return only;
 }
 
-/* The message that is the latest by its time, of those that branches end with. */
+/* Returns the latest message, by time, in which a branch ends. */
 static uint32_t latest_end(const struct grove__claude_work *w)
 {
 	uint32_t best = CLAUDE_MISSING, row, up;
@@ -540,9 +544,9 @@ static uint32_t latest_end(const struct grove__claude_work *w)
 }
 
 /*
- * The last record of the file. Where a boundary put what it keeps after its
- * summary and there is but one branch, that one's end, wherever it stands. If no
- * message is above the last record, the latest that a branch ends with.
+ * Finds the last record of the file. If a boundary moved what it keeps after its summary
+ * and there is only one branch, it is the end of that, wherever it is. If no message is
+ * above the last record, it is the latest in which a branch ends.
  */
 static uint32_t find_tail(struct grove__claude_work *w)
 {
@@ -564,7 +568,7 @@ static uint32_t find_tail(struct grove__claude_work *w)
 	return is_row(grove__claude_lift(w, i)) ? i : latest_end(w);
 }
 
-/* The leaf that was written down, if it still says something. */
+/* The recorded leaf, if it is still valid. */
 struct recorded {
 	uint32_t line;            /* of the last-prompt */
 	uint32_t name;
@@ -585,7 +589,7 @@ static struct recorded find_recorded(const struct grove__claude_work *w, uint32_
 			   p->flags & CLAUDE_LEAF_NULL) {
 			rec = (struct recorded){ i, CLAUDE_NONE, true, true, true };
 		} else if (rec.explicit && grove__claude_live(w, i) && !is_side(w, i)) {
-			/* what follows it takes away its force */
+			/* a later record invalidates it */
 			rec.explicit = false;
 			rec.any = !rec.empty;
 		}
@@ -593,7 +597,7 @@ static struct recorded find_recorded(const struct grove__claude_work *w, uint32_
 	return rec;
 }
 
-/* A call, or a result, of the reply that the call at `row` belongs to. */
+/* Returns true for a call, or a result, of the reply that the call at `row` belongs to. */
 static bool same_reply(const struct grove__claude_work *w, uint32_t x, uint32_t row)
 {
 	return at(w, x)->class == CLAUDE_ASSISTANT && at(w, x)->flags & CLAUDE_TOOL_USE &&
@@ -601,8 +605,8 @@ static bool same_reply(const struct grove__claude_work *w, uint32_t x, uint32_t 
 }
 
 /*
- * Is `row` above `tail`? Calls of one reply and their results stand beside each
- * other: one that joins the chain at a call of its own reply counts as well.
+ * Returns true if `row` is above `tail`. Parallel calls of a reply and their results are on
+ * different branches, so a row that joins the chain at a call of its own reply counts, too.
  */
 static bool is_above(struct grove__claude_work *w, uint32_t row, uint32_t tail)
 {
@@ -623,8 +627,8 @@ static bool is_above(struct grove__claude_work *w, uint32_t row, uint32_t tail)
 }
 
 /*
- * The last of the attachments and system records that follow the leaf, each
- * below the one before; messages beside them are another branch.
+ * Finds the last of the attachments and system records that follow the leaf, each below the
+ * previous one. Messages beside them are another branch.
  */
 static int end_of_run(struct grove__claude_work *w, uint32_t *leaf)
 {
@@ -675,17 +679,17 @@ static uint32_t agent_leaf(const struct grove__claude_work *w)
 /* --- the chain --- */
 
 /*
- * Records by their time, to bridge gaps: the latest that is not later than a
- * given one, of those at the same time the first in the file. What is on the
- * chain already is skipped, and skipped over for good.
+ * Records by time, to bridge gaps: finds the latest record not later than a given one and,
+ * among those of the same time, the first in the file. Records already on the chain are
+ * skipped permanently.
  */
 struct by_time {
 	const struct grove__claude_work *w;
 	bool ready;
 	struct timed {
 		int64_t time;
-		uint32_t row, place;   /* its place in the map */
-		uint32_t left;         /* 1 + the place where to look on; 0: nothing there */
+		uint32_t row, place;   /* its position in the map */
+		uint32_t left;         /* 1 + the index where to continue; 0 if there is nothing */
 	} *items[2];                   /* main, side */
 	size_t nr[2];
 };
@@ -730,7 +734,7 @@ static void by_time_release(struct by_time *t)
 	free(t->items[1]);
 }
 
-/* The place at or left of `i` (1 + it) whose row is not on the chain; 0: none. */
+/* Returns 1 + the index at or left of `i` whose row is not on the chain; 0 if none. */
 static uint32_t free_place(struct timed *items, const uint8_t *bits, uint32_t i)
 {
 	uint32_t found = i, next;
@@ -783,7 +787,7 @@ static uint32_t logical_parent(const struct grove__claude_work *w, uint32_t row)
 	return is_row(p) && grove__claude_live(w, p) ? p : CLAUDE_ROOT;
 }
 
-/* From the leaf up, then turned round. */
+/* Walks up from the leaf, then reverses the result. */
 static int walk(struct grove__claude_work *w, uint32_t row)
 {
 	struct by_time t = { .w = w };
@@ -820,8 +824,8 @@ static int walk(struct grove__claude_work *w, uint32_t row)
 /* --- the answer --- */
 
 /*
- * The SDK shows a queued prompt under the uuid of what was queued: once, and not
- * beside a record of that uuid. *yes: it was shown already.
+ * The SDK shows a queued prompt under the uuid of what was queued: only once, and not if
+ * there is a record with that uuid. *yes: it was shown already.
  */
 static int is_repeated(struct grove__claude_work *w, uint32_t row, bool *yes)
 {
@@ -841,7 +845,7 @@ static int is_repeated(struct grove__claude_work *w, uint32_t row, bool *yes)
 	return 0;
 }
 
-/* What the SDK leaves out of what is on the chain. */
+/* Finds out whether the SDK hides a row that is on the chain. */
 static int is_hidden(struct grove__claude_work *w, uint32_t row, bool *yes)
 {
 	uint32_t flags = at(w, row)->flags;
@@ -913,7 +917,7 @@ static int give_reasons(struct grove__claude_work *w)
 	return 0;
 }
 
-/* Which record the conversation shall end with, or why there is none. */
+/* Chooses the record that the conversation ends with, or says why there is none. */
 static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
 {
 	uint32_t boundary;
@@ -928,7 +932,7 @@ static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
 		    at(w, *leaf)->class == CLAUDE_PROGRESS)
 			return GROVE_ENOTFOUND;
 	}
-	/* what came after the leaf that is asked for had not happened yet */
+	/* ignore what came after the requested leaf */
 	rc = relink_all(w, is_row(*leaf) ? *leaf : CLAUDE_NONE, &boundary);
 	if (rc || *asked)
 		return rc;
@@ -939,10 +943,9 @@ static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
 }
 
 /*
- * Of the queued prompts among the messages, the SDK shows those that were
- * answered: if another prompt comes first, or nothing any more, it was not taken
- * up in the turn that it was typed in. What is not shown and summaries do not
- * count as either.
+ * Among the queued prompts between messages, the SDK shows those that were answered. If
+ * another prompt follows first, or nothing, it was not taken up in the turn in which it was
+ * typed. Hidden rows and summaries do not count as either.
  */
 static void pass_over_queued(struct grove__claude_work *w)
 {
@@ -964,8 +967,8 @@ static void pass_over_queued(struct grove__claude_work *w)
 }
 
 /*
- * Below the last message the SDK shows every queued prompt that no message
- * follows, on whatever branch: depth first, branches by their time.
+ * Below the last message the SDK shows every queued prompt that no message follows, on
+ * whatever branch: depth first, branches by time.
  *
  *	end ─┬─ Q1 ── note ── Q2        shown: Q1, Q2, Q4
  *	     └─ Q3 ─┬─ prompt           a message follows Q3
@@ -987,7 +990,7 @@ static int below_order(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The number of rows before those whose parent is `parent`. */
+/* Returns how many rows come before those whose parent is `parent`. */
 static size_t first_below(const struct below *rows, size_t nr, uint32_t parent)
 {
 	size_t lo = 0, hi = nr;
@@ -1003,7 +1006,7 @@ static size_t first_below(const struct below *rows, size_t nr, uint32_t parent)
 	return lo;
 }
 
-/* Mark what a message follows. */
+/* Marks the rows that a message follows. */
 static void mark_followed(const struct grove__claude_work *w, bool *followed)
 {
 	for (uint32_t i = 0; i < w->r->nr; i++) {
@@ -1039,7 +1042,7 @@ static int place_below(struct grove__claude_work *w, const struct below *rows, s
 	}
 }
 
-/* Does a queued prompt hang below `end`? */
+/* Returns true if there is a queued prompt below `end`. */
 static bool has_queued_below(const struct grove__claude_work *w, uint32_t end)
 {
 	for (uint32_t i = 0; i < w->r->nr; i++)
@@ -1077,7 +1080,7 @@ out:
 	return rc;
 }
 
-/* The last message of the answer; MISSING if there is none. */
+/* Returns the last message of the answer, or MISSING. */
 static uint32_t last_message(const struct grove__claude_work *w)
 {
 	size_t i = w->out->nr;
@@ -1100,11 +1103,11 @@ static int converse(struct grove__claude_work *w)
 		end = low = grove__claude_lift(w, leaf);
 		if (!asked && w->mode == CLAUDE_MODE_CLI)
 			rc = end_of_run(w, &leaf);
-		/* what is no message may be said after the last one, too */
+		/* rows other than messages may also belong after the last one */
 		if (is_row(end) && has_spoken(w) && (asked || w->mode != CLAUDE_MODE_SDK))
 			low = leaf;
 		if (!asked && w->mode == CLAUDE_MODE_CLI) {
-			/* the reply to an open prompt goes before what the system noted */
+			/* the reply to an open prompt goes before the system's notes */
 			while (!rc && at(w, end)->class == CLAUDE_USER && leaf != end &&
 			       at(w, leaf)->class == CLAUDE_SYSTEM && is_row(w->parent[leaf]) &&
 			       w->parent[leaf] < leaf)
@@ -1174,7 +1177,7 @@ int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_m
 	return rc;
 }
 
-/* Why a last-prompt that names this row would be passed over; NULL: it would not. */
+/* Returns why a last-prompt that names this row would be ignored, or NULL if it would not. */
 static const char *why_not(const struct grove__claude_work *w, uint32_t row)
 {
 	if (w->bits[row] & CHAIN_DROPPED)

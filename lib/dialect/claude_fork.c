@@ -1,15 +1,15 @@
 /*
- * dialect/claude_fork.c: the records of a session, copied into another.
+ * dialect/claude_fork.c: copies the records of a session into another.
  *
- * As the SDK's forkSession does it: every record gets a new uuid, whatever
- * names one is led to the new name, and each tells what it was copied from.
+ * As in the SDK's forkSession, every record gets a new uuid, references are changed to the
+ * new uuids, and each record says what it was copied from.
  *
  *	source   a ← b ← p ← c       p: progress, or not on the way to the leaf
- *	copy     A ← B ← C           c is led past p to the nearest that is copied
+ *	copy     A ← B ← C           C skips p: its parent is the nearest that is copied
  *
- * Two things are done better. A parent that is nowhere keeps its name, and the last
- * record below such a gap its time: readers that bridge it do so in the copy as well.
- * And only what changes is changed: the rest of a line keeps its bytes.
+ * Two things are done better. A parent that does not exist keeps its name, and the last
+ * record below such a gap keeps its time, so that readers bridge the gap in the copy as in
+ * the source. And only what has to change is changed: the rest of a line keeps its bytes.
  */
 #include "dialect/claude_write.h"
 
@@ -22,18 +22,18 @@
 
 #include <stdlib.h>
 
-/* Where a name leads, instead of the place of a copy. */
+/* Where a name leads, instead of the index of a copy. */
 #define TO_ITSELF UINT32_MAX         /* it is copied */
-#define TO_NOTHING (UINT32_MAX - 1)  /* there is nothing above it */
+#define TO_NOTHING (UINT32_MAX - 1)  /* nothing is above it */
 #define TO_STAY (UINT32_MAX - 2)     /* it keeps its name */
-#define TO_ASKED (UINT32_MAX - 3)    /* we are on the way to find out */
+#define TO_ASKED (UINT32_MAX - 3)    /* being looked up */
 
-/* A uuid of the source, and what becomes of it. */
+/* A uuid of the source, and what it becomes. */
 struct grove__claude_copy {
 	const char *text;
 	uint32_t len;
 	uint32_t to;
-	uint8_t fresh[16];           /* the new uuid's bytes, if it is copied */
+	uint8_t fresh[16];           /* the bytes of the new uuid, if it is copied */
 };
 
 static struct grove_slice copy_name(const void *owner, uint32_t value)
@@ -95,7 +95,7 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
 
 	if (!grove__claude_is_chain(row->class) || row->flags & CLAUDE_SIDECHAIN || !row->uuid.len)
 		return 0;
-	/* of several lines with one uuid each is copied, again with one uuid */
+	/* all lines with the same uuid are copied, under the same new uuid */
 	if (grove__idmap_get(&f->map, row->uuid) != GROVE__IDMAP_NONE)
 		return 0;
 	rc = intern(f, row->uuid, TO_ITSELF, &i);
@@ -104,7 +104,7 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
 
 /* --- names --- */
 
-/* The text of a raw string; nearly all ids stand there as they are, others go to `b`. */
+/* The text of a raw string. Nearly all ids contain no escapes; others are decoded into `b`. */
 static int text_of(struct grove_slice raw, struct grove_buf *b, struct grove_slice *out)
 {
 	size_t i = 1;
@@ -120,7 +120,7 @@ static int text_of(struct grove_slice raw, struct grove_buf *b, struct grove_sli
 	return rc;
 }
 
-/* The place of a name; it is mostly that of the record copied last, or of the next one. */
+/* Finds a name, which is usually that of the last record copied, or of the next one. */
 static uint32_t find(const struct grove__claude_fork *f, struct grove_slice uuid)
 {
 	for (size_t i = f->last; i < f->nr && i < f->last + 2; i++)
@@ -131,7 +131,7 @@ static uint32_t find(const struct grove__claude_fork *f, struct grove_slice uuid
 
 /* --- where a name leads --- */
 
-/* Ask for the parent of name `i`, which is not copied, and go there. */
+/* Asks for the parent of name `i`, which is not copied, and goes there. */
 static int step_up(struct grove__claude_fork *f, uint32_t i, uint32_t *next)
 {
 	struct grove_slice up = { NULL, 0 };
@@ -152,8 +152,8 @@ static int step_up(struct grove__claude_fork *f, uint32_t i, uint32_t *next)
 }
 
 /*
- * The place of what `uuid` leads to: a copy, a name that stays, or TO_NOTHING.
- * Every name on the way remembers it, so a long run of them is walked once.
+ * Returns where `uuid` leads: a copy, a name that stays, or TO_NOTHING. Every name on the
+ * way remembers it, so a long run of them is walked only once.
  */
 static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t *out)
 {
@@ -170,7 +170,7 @@ static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t 
 		if (rc)
 			break;
 		f->path[f->nr_path++] = i;
-		/* until we know better: a circle of such names leads nowhere, like one that is not there */
+		/* until we know better: a cycle of such names leads nowhere, like a missing one */
 		f->copies[i].to = TO_STAY;
 		if (next == TO_NOTHING || next == TO_STAY) {
 			f->copies[i].to = next;
@@ -179,7 +179,7 @@ static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t 
 		i = next;
 	}
 	if (rc) {
-		/* nothing was found out: ask again next time */
+		/* nothing was found out, so ask again next time */
 		while (f->nr_path)
 			f->copies[f->path[--f->nr_path]].to = TO_ASKED;
 		return rc;
@@ -200,7 +200,7 @@ static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t 
 
 enum { CHANGES = 20 };
 
-/* Changes whose values lie in one buffer; `off` until it does not move any more. */
+/* Changes whose values are in one buffer; `off` is used until it no longer moves. */
 struct changes {
 	struct grove__json_change ch[CHANGES];
 	size_t off[CHANGES + 1];
@@ -220,7 +220,7 @@ static void leave_out(struct changes *c, const char *name)
 	change(c, name, NULL, NULL);
 }
 
-/* A change without a value is a member that goes. */
+/* A change without a value removes the member. */
 static int make_changes(struct changes *c, struct grove_slice line, struct grove_buf *out)
 {
 	c->off[c->nr] = c->values.len;
@@ -239,7 +239,7 @@ static int put_fresh(const struct grove__claude_copy *c, struct grove_buf *out)
 	return grove__buf_add(out, id, len);
 }
 
-/* A uuid (raw) as it is called in the copy; as it is, if it is not copied. */
+/* Writes a uuid (raw) as it is in the copy, or unchanged if it is not copied. */
 static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw,
 		      struct grove_buf *out)
 {
@@ -260,7 +260,7 @@ static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw
 	return grove__buf_add_slice(out, raw);
 }
 
-/* What a parent (raw) leads to; TO_NOTHING also if it is no string. */
+/* Returns where a parent (raw) leads; TO_NOTHING also if it is not a string. */
 static int lead_parent(struct grove__claude_fork *f, struct grove_slice raw, uint32_t *to)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -277,13 +277,16 @@ static int lead_parent(struct grove__claude_fork *f, struct grove_slice raw, uin
 	return rc;
 }
 
-/* What a parent (raw) becomes. */
+/* Writes what a parent (raw) becomes. */
 static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, struct grove_buf *out)
 {
 	uint32_t to;
 	int rc;
 
-	/* one that is no string names nothing that there could be: so it does in the copy */
+	/*
+	 * a parent that is not a string can name no record, neither in the source nor in
+	 * the copy
+	 */
 	if (raw.ptr && grove__json_truthy(raw) && grove__json_type_of(raw) != JSON_STRING)
 		return grove__buf_add_slice(out, raw);
 	rc = lead_parent(f, raw, &to);
@@ -314,7 +317,7 @@ static int put_copied_list(const struct grove__claude_fork *f, struct grove_slic
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* What a boundary keeps is named by uuid. */
+/* What a boundary keeps is given by uuid. */
 static int change_kept(const struct grove__claude_fork *f, struct grove_slice compact,
 		       struct changes *c)
 {
@@ -346,11 +349,14 @@ static int change_kept(const struct grove__claude_fork *f, struct grove_slice co
 
 /* --- lines --- */
 
-/* What a line is asked for. From F_UUID on: what may change, in the order in which new members are added. */
+/*
+ * Members of a line that we need. From F_UUID on: those that may change, in the order in
+ * which new ones are added.
+ */
 enum {
 	F_TYPE, F_SUBTYPE, F_COMPACT, F_REPLACEMENTS, F_RELOCATED,
 	F_UUID, F_PARENT, F_LOGICAL, F_SESSION, F_TIME, F_SIDECHAIN,
-	/* these go: they speak of the process that wrote the source, or name its records */
+	/* removed, because they describe the process that wrote the source, or name its records */
 	F_TEAM, F_AGENT, F_KIND, F_SLUG, F_SOURCE,
 	F_ORIGIN,
 	FORKED
@@ -378,20 +384,21 @@ static const char *const names[FORKED] = {
 
 enum { MEMBERS = 48 };               /* more than records have */
 
-/* A line taken apart, once. */
+/* A line, parsed once. */
 struct parts {
 	struct grove_slice v[FORKED];
-	/* all members in their order: where the key begins, the value, its name or FORKED */
+	/* all members in order: the beginning of the key, the value, its name or FORKED */
 	struct part {
 		const char *key;
 		struct grove_slice value;
 		unsigned name;
 	} part[MEMBERS];
 	size_t nr;
-	bool plain;                  /* the members are all there, none of the names occurs twice */
+	bool plain;                  /* all members are present, and none of the names occurs
+	                                twice */
 };
 
-/* Which of the names is it? FORKED: none. `raw` has its quotes. */
+/* Returns which of the names it is, or FORKED for none. `raw` includes the quotes. */
 static unsigned name_of(struct grove_slice raw)
 {
 	for (unsigned i = 0; i < FORKED; i++)
@@ -400,7 +407,7 @@ static unsigned name_of(struct grove_slice raw)
 	return FORKED;
 }
 
-/* `message`, where it is known, is passed over without a look. */
+/* `message`, if its position is known, is skipped without parsing it. */
 static void take_apart(struct grove_slice line, struct grove_slice message, struct parts *out)
 {
 	const char *p = line.ptr + 1, *end = line.ptr + line.len - 1;
@@ -421,7 +428,7 @@ static void take_apart(struct grove_slice line, struct grove_slice message, stru
 		p = grove__json_skip_space(p + 1, end); /* the colon */
 		value = message.ptr == p ? message : grove__slice(p, grove__json_skip(p, end));
 		p += value.len;
-		/* a name that is spelled otherwise is the same name */
+		/* a name spelled with escapes is the same name */
 		name = memchr(key.ptr, '\\', key.len) ? FORKED + 1 : name_of(key);
 		out->plain &= name <= FORKED && out->nr < MEMBERS && (name == FORKED || !out->v[name].ptr);
 		if (name > FORKED)
@@ -434,7 +441,7 @@ static void take_apart(struct grove_slice line, struct grove_slice message, stru
 	}
 }
 
-/* Metadata is left behind, but for what the copy would read otherwise without it. */
+/* Metadata is not copied, except for what would change how the copy is read. */
 static int note(struct grove__claude_fork *f, const struct grove_slice v[FORKED])
 {
 	struct grove__json_iter it;
@@ -466,7 +473,7 @@ static int note(struct grove__claude_fork *f, const struct grove_slice v[FORKED]
 	return rc;
 }
 
-/* The place of the record on this line among the copies; NONE: it is not copied. */
+/* Returns the index of this line's record among the copies, or NONE if it is not copied. */
 static int find_copy(struct grove__claude_fork *f, const struct grove_slice v[FORKED],
 		     uint32_t *out)
 {
@@ -506,7 +513,7 @@ static int put_origin(const struct grove__claude_fork *f, struct grove_slice uui
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* What becomes of a member. */
+/* What happens to a member. */
 enum fate { STAYS, GOES, CHANGES_TO };
 
 static enum fate fate_of(unsigned name, const struct grove_slice v[FORKED], bool stamped)
@@ -554,7 +561,7 @@ static int put_value(struct grove__claude_fork *f, unsigned name, const struct g
 	}
 }
 
-/* By changes to the line: what goes may be its last member, and objects in it may change. */
+/* Edits the line, for when the last member is removed or nested objects change. */
 static int edit_line(struct grove__claude_fork *f, struct grove_slice line,
 		     const struct grove_slice v[FORKED], uint32_t copy, const int64_t *now,
 		     struct grove_buf *out)
@@ -579,7 +586,7 @@ static int edit_line(struct grove__claude_fork *f, struct grove_slice line,
 	return rc;
 }
 
-/* Nearly every line: its parts, one after the other. */
+/* For nearly every line: copies it part by part. */
 static int copy_parts(struct grove__claude_fork *f, struct grove_slice line, const struct parts *m,
 		      uint32_t copy, const int64_t *now, struct grove_buf *out)
 {
@@ -593,7 +600,7 @@ static int copy_parts(struct grove__claude_fork *f, struct grove_slice line, con
 
 		if (fate == STAYS)
 			continue;
-		/* up to the next member, which there is: see copy_line() */
+		/* up to the next member, which exists: see copy_line() */
 		rc = grove__buf_add(out, p, (size_t)((fate == GOES ? x->key : x->value.ptr) - p));
 		p = fate == GOES ? m->part[i + 1].key : x->value.ptr + x->value.len;
 		if (!rc && fate == CHANGES_TO)
@@ -615,7 +622,7 @@ static int copy_parts(struct grove__claude_fork *f, struct grove_slice line, con
 	return rc;
 }
 
-/* New members are added in the order of their names above: as the SDK has them. */
+/* New members are added in the order of the names above, as the SDK has them. */
 static int copy_line(struct grove__claude_fork *f, struct grove_slice line, const struct parts *m,
 		     uint32_t copy, const int64_t *now, struct grove_buf *out)
 {
@@ -642,7 +649,7 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 		rc = last ? lead_parent(f, m.v[F_PARENT], &to) : 0;
 		if (rc)
 			return rc;
-		/* a gap above the last record is bridged by its time, which must stay for that */
+		/* a gap above the last record is bridged by time, so that must not change */
 		if (to != TO_NOTHING && f->copies[to].to != TO_ITSELF)
 			last = false;
 		rc = copy_line(f, line, &m, copy, last ? &now : NULL, out);
@@ -664,7 +671,7 @@ static void begin(const struct grove__claude_fork *f, const char *type, struct g
 	grove__out_string(o, "sessionId", f->to);
 }
 
-/* With the SDK's own members, though nobody asks for them. */
+/* Includes the SDK's own members, though nobody reads them. */
 static int end(struct grove__claude_fork *f, int64_t now, struct grove__out *o)
 {
 	uint8_t random[16];
@@ -690,7 +697,7 @@ static int put_suppression(struct grove__claude_fork *f, int64_t now, struct gro
 	return grove__out_finish(&o);
 }
 
-/* A leaf that is not copied leaves `out` empty. */
+/* Leaves `out` empty if the leaf is not copied. */
 static int put_leaf(struct grove__claude_fork *f, const char *leaf, struct grove_buf *out)
 {
 	bool root = !strcmp(leaf, GROVE_ROOT);
@@ -753,7 +760,7 @@ static int put_title(struct grove__claude_fork *f, const char *title, bool given
 	return end(f, now, &o);
 }
 
-/* `rc` is how making the line went. */
+/* `rc` is the result of making the line. */
 static int pass(int rc, const struct grove_buf *line, int (*fn)(void *payload, struct grove_slice line),
 		void *payload)
 {

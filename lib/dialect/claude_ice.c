@@ -1,11 +1,11 @@
 /*
- * dialect/claude_ice.c: the rows of a transcript as one piece of bytes.
+ * dialect/claude_ice.c: the rows of a transcript as one block of bytes.
  *
  *	head | rows | names | what is kept | pool | slots of the map | texts
  *
- * Arrays are laid out as in memory, followed by room that is never written: a
- * transcript that is opened again and grows a little grows there, and only the pages
- * that it writes to are copied. Texts come last, in the order of their names.
+ * Arrays are laid out as in memory, followed by room that is never written. A transcript
+ * that is opened again and grows a little grows into that room, and only the pages that it
+ * writes to are copied. Texts come last, in the order of their names.
  */
 #include "dialect/claude.h"
 
@@ -16,7 +16,7 @@
 
 #define ROOM 65536u              /* items after the rows, the names and the pool */
 #define ROOM_KEPT 256u
-#define BATCH 16384u             /* names that are written at one go */
+#define BATCH 16384u             /* names written at once */
 
 struct place {
 	uint64_t at, nr, cap;
@@ -47,7 +47,7 @@ static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
 }
 
-/* Some names with their texts; *len is how much of all texts there is so far. */
+/* Writes some names with their texts; *len is the length of all texts so far. */
 static int put_names(struct freezing *f, const struct grove__claude_rows *r, const struct head *h,
 		     size_t from, size_t nr, struct grove__claude_name *names, struct grove_buf *texts,
 		     uint64_t *len)
@@ -61,7 +61,7 @@ static int put_names(struct freezing *f, const struct grove__claude_rows *r, con
 
 		names[i] = r->names[from + i];
 		rc = grove__buf_add(texts, (const char *)&n, sizeof(n));
-		/* from one byte before the first text, so that 0 is none */
+		/* relative to one byte before the first text, so that 0 means none */
 		names[i].text = *len + texts->len + 1;
 		rc = rc ? rc : grove__buf_add_slice(texts, text);
 	}
@@ -112,7 +112,7 @@ int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64
 
 /* ------------------------------------------------------------------ thawing */
 
-/* The next array is where it was put, with the room that it was given. */
+/* Returns true if the next array is where it was written, with the same room. */
 static bool lies(const struct place *p, struct freezing *f, size_t room, size_t item, size_t len)
 {
 	if (p->nr > len / item)
@@ -120,7 +120,7 @@ static bool lies(const struct place *p, struct freezing *f, size_t room, size_t 
 	return !memcmp(p, &(struct place[]){ reserve(f, (size_t)p->nr, room, item) }, sizeof(*p)) && f->at <= len;
 }
 
-/* All of them, one after the other. */
+/* Checks all of them, one after the other. */
 static bool sane(const struct head *h, uint64_t at, size_t len)
 {
 	struct freezing f = { .at = grove__ice_page_up(at + sizeof(*h)) };
@@ -134,13 +134,13 @@ static bool sane(const struct head *h, uint64_t at, size_t len)
 	       h->texts.nr == h->texts.cap && h->end == f.at + h->texts.nr;
 }
 
-/* NONE, or one of so many. */
+/* Returns NONE unless it is below `nr`. */
 static uint32_t beyond(uint32_t i, size_t nr)
 {
 	return i + 1 > nr;
 }
 
-/* The rows of a name: the first and the last that have it, which are the same two or none. */
+/* Checks the rows of a name: the first and the last that have it, or none. */
 static bool is_named_by(const struct grove__claude_rows *r, uint32_t name)
 {
 	const struct grove__claude_name *n = &r->names[name];
@@ -150,7 +150,7 @@ static bool is_named_by(const struct grove__claude_rows *r, uint32_t name)
 	return n->row < r->nr && n->first <= n->row && r->rows[n->row].id == name && r->rows[n->first].id == name;
 }
 
-/* A row that has a name is one of those that the name knows. */
+/* Checks that a row with a name is one that the name refers to. */
 static bool is_known(const struct grove__claude_rows *r, size_t row)
 {
 	uint32_t name = r->rows[row].id;
@@ -181,7 +181,10 @@ static bool names_fit(const struct grove__claude_rows *r, uint64_t texts)
 		const struct grove__claude_name *n = &r->names[i];
 		uint32_t len;
 
-		/* as in a spine: the text is at base + n->text, the base being a byte before the first */
+		/*
+		 * as in a spine: the text is at base + n->text, where the base is a byte
+		 * before the first
+		 */
 		if (!is_named_by(r, (uint32_t)i) || n->text < sizeof(len) + 1 || n->text > texts + 1)
 			return false;
 		memcpy(&len, r->base + n->text - sizeof(len), sizeof(len));
@@ -191,7 +194,7 @@ static bool names_fit(const struct grove__claude_rows *r, uint64_t texts)
 	return true;
 }
 
-/* A boolean of another's making may be anything. */
+/* A boolean from an untrusted file may have any value. */
 static bool is_bool(const bool *b)
 {
 	uint8_t byte;
@@ -207,7 +210,7 @@ static bool kept_fits(const struct grove__claude_rows *r)
 	for (size_t i = 0; i < r->nr_kept; i++) {
 		const struct grove__claude_kept *k = &r->kept[i];
 
-		/* by row: they are searched */
+		/* sorted by row, because they are searched */
 		if (k->row >= r->nr || k->row < before || beyond(k->anchor, r->nr_names) ||
 		    beyond(k->head, r->nr_names) || beyond(k->tail, r->nr_names) ||
 		    (uint64_t)k->first + k->nr > r->nr_pool || !is_bool(&k->messages) || !is_bool(&k->segment))
@@ -217,14 +220,14 @@ static bool kept_fits(const struct grove__claude_rows *r)
 	return true;
 }
 
-/* Every number leads to something that is there. */
+/* Checks that every number refers to something that exists. */
 static bool fits(const struct grove__claude_rows *r, uint64_t texts)
 {
 	uint32_t bad = 0;
 
 	for (size_t i = 0; i < r->nr_pool; i++)
 		bad |= r->pool[i] >= r->nr_names;
-	/* where there is no row there is no last one */
+	/* without rows there is no last one */
 	if (r->nr && (beyond(r->last_id, r->nr_names) || beyond(r->last_reply, r->nr_names)))
 		return false;
 	if (bad || !rows_fit(r) || !names_fit(r, texts))

@@ -11,10 +11,10 @@
 #include "dialect/claude.h"
 #include "json/value.h"
 
-/* A transcript lives so long unless the settings say otherwise. */
+/* How long a transcript is kept unless the settings say otherwise. */
 #define DAYS 30
 #define DAY_MS 86400000.0
-/* The last moment that JavaScript has a name for. */
+/* The latest time that JavaScript can represent. */
 #define TIME_MAX_MS 8.64e15
 
 int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime)
@@ -23,7 +23,7 @@ int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime)
 	double days = grove__json_type_of(set) == JSON_NUMBER ? grove__json_number(set) : DAYS;
 	double when;
 
-	/* it refuses less than a day, and takes its own value then */
+	/* values below one day are ignored, and the default is used */
 	if (!(days >= 1))
 		days = DAYS;
 	when = (double)mtime + days * DAY_MS;
@@ -38,7 +38,7 @@ int grove__claude_apart(const struct grove__env *env, const char *root, const ch
 
 	if (!rc)
 		rc = fn(payload, own.ptr, "file-history");
-	/* a tree that was copied somewhere else brought its own along */
+	/* a tree that was copied somewhere else has its own */
 	if (!rc && root && grove__buf_addf(&beside, "%s/../file-history/%s", root, session))
 		rc = GROVE_ENOMEM;
 	if (!rc && root)

@@ -7,21 +7,20 @@
 
 #include "dialect/dialect.h"
 
-/* Where the settings are, seen from the directory of all projects. */
+/* Where the settings are, relative to the directory of all projects. */
 #define GROVE__CLAUDE_SETTINGS "../settings.json"
 
 /*
- * When a transcript that was last written at `mtime` (ms) will be deleted;
- * GROVE_NO_TIME: never. `settings` is the text of settings.json, which is
- * valid JSON, or empty.
+ * Returns when a transcript last written at `mtime` (ms) will be deleted, or GROVE_NO_TIME
+ * for never. `settings` is the text of settings.json: valid JSON, or empty.
  */
 int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime);
-/* The directories outside the session's own in which something of it lies. */
+/* The directories outside the session's own that contain some of its files. */
 int grove__claude_apart(const struct grove__env *env, const char *root, const char *session,
 			int (*fn)(void *payload, const char *dir, const char *name), void *payload);
 
 /*
- * While it runs, each process keeps sessions/PID.json in the config directory:
+ * Each running process has a file sessions/PID.json in the config directory:
  * {"pid":…,"sessionId":"…","cwd":"…","startedAt":ms, …}.
  */
 int grove__claude_live_dirs(const struct grove__env *env, const char *path,

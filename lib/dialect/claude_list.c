@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* UTF-16 units of a prompt that a list shows. */
+/* The UTF-16 units of a prompt that a list shows. */
 #define PROMPT_MAX 200
 
 void grove__claude_summary_init(struct grove__claude_summary *s, uint64_t seed)
@@ -76,7 +76,7 @@ static int see(struct grove__claude_summary *s, struct grove_slice id, bool *is_
 
 /* --- the first prompt --- */
 
-/* What is between a tag and its end; empty if it is not there. */
+/* Returns what is between a tag and its end, or an empty slice. */
 static struct grove_slice between(struct grove_slice text, const char *open, const char *close)
 {
 	const char *a = memmem(text.ptr, text.len, open, strlen(open)), *b;
@@ -90,7 +90,7 @@ static struct grove_slice between(struct grove_slice text, const char *open, con
 	return b ? grove__slice(a, (size_t)(b - a)) : grove__slice(NULL, 0);
 }
 
-/* Text that a program put there: it begins with a tag, or says who stopped it. */
+/* Returns true for text that a program wrote: it begins with a tag, or notes an interruption. */
 static bool is_machine_text(struct grove_slice text)
 {
 	size_t i = 1;
@@ -106,7 +106,7 @@ static bool is_machine_text(struct grove_slice text)
 	return i < text.len && (text.ptr[i] == '>' || text.ptr[i] == ' ');
 }
 
-/* The first units of a text, never half a character. */
+/* Adds the first units of a text, without splitting a character. */
 static int add_cut(struct grove_buf *out, struct grove_slice text)
 {
 	const char *p = text.ptr, *end = p + text.len, *q;
@@ -127,7 +127,7 @@ static int add_cut(struct grove_buf *out, struct grove_slice text)
 	return rc ? rc : grove__buf_add_str(out, "…");
 }
 
-/* A piece of text that the user may have written: is it the prompt? */
+/* Takes a text that the user may have written, if it is a prompt. */
 static int try_text(struct grove__claude_summary *s, struct grove_slice raw)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -200,7 +200,7 @@ static int see_result(void *payload, struct grove_slice type, struct grove_slice
 	return 0;
 }
 
-/* What a tool answered is no prompt. */
+/* Returns true for a tool result, which is not a prompt. */
 static bool has_result(struct grove_slice content)
 {
 	bool yes = false;
@@ -209,7 +209,7 @@ static bool has_result(struct grove_slice content)
 	return yes;
 }
 
-/* All records that a fork copied tell whose they were: the first message is one of them. */
+/* All records copied by a fork name their source, so the first message does. */
 static int see_origin(struct grove__claude_summary *s, struct grove_slice record,
 		      struct grove__arena *tmp)
 {
@@ -224,7 +224,7 @@ static int see_origin(struct grove__claude_summary *s, struct grove_slice record
 static int count_message(struct grove__claude_summary *s, const struct grove__claude_row *row)
 {
 	bool is_new;
-	/* a reply by its own id, a queued prompt by that of what was queued */
+	/* a reply by its own id, a queued prompt by the id of what was queued */
 	int rc = see(s, row->class != CLAUDE_USER && row->reply.len ? row->reply : row->uuid, &is_new);
 
 	if (rc)

@@ -1,13 +1,13 @@
 /*
  * dialect/claude_llm.c: a conversation as the program sends it when it resumes.
  *
- * A request with a call that nothing answers is refused, so calls and results
- * must pair. Left out: replies that tell of an error of the API, replies of
- * nothing but thinking, thinking of a reply that names no model, calls without a
- * result, results without a call. Made up: an error result for calls of a turn
- * that was interrupted, and an answer to a prompt at the end, which had none.
+ * The API refuses a request with an unanswered call, so calls and results must pair. Left
+ * out are replies that report an API error, replies that are nothing but thinking, thinking
+ * in a reply without a model, calls without a result, and results without a call. Added are
+ * error results for calls of an interrupted turn, and a reply to a final prompt that had
+ * none.
  *
- * Messages are not merged, but stand so that they can be:
+ * Messages are not merged, but ordered so that they can be:
  *
  *	call, text            → text, call           of one reply: calls come last
  *	note, result, result  → result, result, note after a reply: results come first
@@ -21,7 +21,7 @@
 
 #include <stdlib.h>
 
-/* The sentence is ours; the program has another. */
+/* The wording is ours; the program has another. */
 static const char interrupted[] =
 	"The call was interrupted: the session ended before its result was recorded.";
 static const char no_response[] =
@@ -35,15 +35,15 @@ struct block {
 	struct grove_slice id;    /* raw */
 };
 
-/* A message that was made up, and the one that it follows. */
+/* An added message, and the one that it follows. */
 struct made {
 	uint32_t after;
 	size_t at, len;           /* in the cleaner's bytes */
 };
 
-/* What is sent, in that order: a message, or one that was made up. */
+/* What is sent, in this order: a message, or an added one. */
 struct item {
-	uint32_t message;         /* UINT32_MAX: made up */
+	uint32_t message;         /* UINT32_MAX if added */
 	uint32_t made;
 };
 
@@ -57,12 +57,12 @@ struct cleaner {
 	size_t nr_blocks, cap_blocks;
 	struct state {
 		bool assistant, error, left_out, thinking_only;
-		bool nameless;        /* of no model: its thinking is not sent */
-		bool calls, results;  /* it has such blocks */
-		bool mixed;           /* there are others after a call */
-		uint32_t first, nr;   /* its calls and results among the blocks */
+		bool nameless;        /* has no model, so its thinking is not sent */
+		bool calls, results;  /* has such blocks */
+		bool mixed;           /* has other blocks after a call */
+		uint32_t first, nr;   /* its calls and results, among the blocks */
 		uint32_t total;       /* all its blocks */
-		uint32_t thinking;    /* those that are thinking */
+		uint32_t thinking;    /* how many of them are thinking */
 	} *states;
 	struct grove_buf ids;     /* texts of tool ids, for the map */
 	size_t *id_end;           /* where each ends */
@@ -70,11 +70,11 @@ struct cleaner {
 	struct grove__idmap map;
 	struct made *made;
 	size_t nr_made, cap_made;
-	struct grove_buf bytes;   /* of what was made up */
+	struct grove_buf bytes;   /* of added messages */
 	struct item *items, *spare;
 	size_t nr_items;
-	uint32_t at;              /* the message at hand */
-	bool interrupted;         /* calls at the very end had no answer */
+	uint32_t at;              /* the current message */
+	bool interrupted;         /* calls at the very end have no result */
 	struct grove_buf out;
 };
 
@@ -159,7 +159,10 @@ static int note_messages(struct cleaner *c)
 
 		s->assistant = grove__json_string_is(grove__json_get(c->messages[i], "role"), "assistant");
 		s->first = (uint32_t)c->nr_blocks;
-		/* what the program itself said; a model's words are sent, whatever the flag */
+		/*
+		 * a message from the program itself; a model's reply is sent, whatever the
+		 * flag says
+		 */
 		s->left_out = s->error =
 			s->assistant && c->marks && c->marks[i] & CLAUDE_MARK_ERROR &&
 			grove__json_string_is(grove__json_get(c->messages[i], "model"), "<synthetic>");
@@ -174,13 +177,13 @@ static int note_messages(struct cleaner *c)
 	return rc;
 }
 
-/* Was it said beside the turns: by a queued prompt, or a local command? */
+/* Returns true for a queued prompt or a local command, which are outside the turns. */
 static bool is_aside(const struct cleaner *c, size_t i)
 {
 	return c->marks && c->marks[i] & (CLAUDE_MARK_QUEUED | CLAUDE_MARK_COMMAND);
 }
 
-/* The last message of the reply that begins, or continues, at `i`; no others of it follow. */
+/* Returns the last message of the reply that begins, or continues, at `i`. */
 static size_t reply_end(const struct cleaner *c, size_t i)
 {
 	struct grove_slice id = grove__json_get(c->messages[i], "id");
@@ -192,8 +195,8 @@ static size_t reply_end(const struct cleaner *c, size_t i)
 }
 
 /*
- * A reply of several lines is one message: thinking is left out only where the
- * whole reply is nothing else.
+ * A reply of several lines is one message: thinking is left out only if the whole reply is
+ * nothing else.
  */
 static void drop_thinking(struct cleaner *c)
 {
@@ -211,7 +214,7 @@ static void drop_thinking(struct cleaner *c)
 	}
 }
 
-/* Each call with the first result after it. */
+/* Pairs each call with the first result after it. */
 static int pair(struct cleaner *c)
 {
 	uint32_t *open = malloc((c->nr_ids + 1) * sizeof(*open));
@@ -235,7 +238,7 @@ static int pair(struct cleaner *c)
 	return 0;
 }
 
-/* The last message that is sent or was an answer, and is not said aside; nr if there is none. */
+/* Returns the last message that is sent or was a reply, other than asides; nr if there is none. */
 static size_t last_one(const struct cleaner *c)
 {
 	size_t i = c->nr;
@@ -245,7 +248,7 @@ static size_t last_one(const struct cleaner *c)
 	return i ? i - 1 : c->nr;
 }
 
-/* The first message of the reply at the very end; nr if it does not end with one. */
+/* Returns the first message of the reply at the very end; nr if it does not end with one. */
 static size_t last_reply(const struct cleaner *c)
 {
 	size_t i = c->nr;
@@ -253,7 +256,7 @@ static size_t last_reply(const struct cleaner *c)
 
 	while (i && (c->states[i - 1].left_out || is_aside(c, i - 1)))
 		i--;
-	/* results of some of its calls may be after it */
+	/* results of some of its calls may follow it */
 	while (i && !c->states[i - 1].assistant &&
 	       (is_aside(c, i - 1) || (c->states[i - 1].nr && c->states[i - 1].nr == c->states[i - 1].total)))
 		i--;
@@ -289,7 +292,7 @@ static int add_error(struct grove_buf *out, struct grove_slice id)
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* An error for each call in the messages from..to that nothing answers; they count as answered. */
+/* Adds an error for each unanswered call in the messages from..to; they then count as answered. */
 static int answer_calls(struct cleaner *c, size_t from, size_t to, size_t after)
 {
 	size_t at = c->bytes.len;
@@ -312,8 +315,8 @@ static int answer_calls(struct cleaner *c, size_t from, size_t to, size_t after)
 }
 
 /*
- * Calls of the reply at the very end were interrupted. If the conversation ends
- * with results, its whole turn was: what else in it has no answer gets one, too.
+ * Calls of the reply at the very end were interrupted. If the conversation ends with
+ * results, its whole turn was, and every other unanswered call in it gets a result, too.
  */
 static int answer_turn(struct cleaner *c)
 {
@@ -336,7 +339,7 @@ static int answer_turn(struct cleaner *c)
 	return rc;
 }
 
-/* A record whose calls are all unanswered goes with its words. */
+/* A record whose calls are all unanswered is dropped, including its text. */
 static void drop_unanswered(struct cleaner *c)
 {
 	for (size_t i = 0; i < c->nr; i++) {
@@ -369,7 +372,7 @@ static bool is_assistant(const struct cleaner *c, const struct item *x)
 	return state_of(c, x) && state_of(c, x)->assistant;
 }
 
-/* What was made up before the end are results. */
+/* Messages added before the end are results. */
 static bool has_results(const struct cleaner *c, const struct item *x)
 {
 	return !state_of(c, x) || state_of(c, x)->results;
@@ -380,7 +383,7 @@ static bool has_no_calls(const struct cleaner *c, const struct item *x)
 	return !state_of(c, x) || !state_of(c, x)->calls;
 }
 
-/* Those of which `fn` is true come first; else they stay as they are. */
+/* Moves those for which `fn` is true to the front; otherwise keeps the order. */
 static void put_first(struct cleaner *c, size_t from, size_t to, item_fn *fn)
 {
 	size_t nr = 0;
@@ -392,7 +395,7 @@ static void put_first(struct cleaner *c, size_t from, size_t to, item_fn *fn)
 	memcpy(c->items + from, c->spare, nr * sizeof(*c->items));
 }
 
-/* All that is sent in the order of the conversation, errors of the API between them. */
+/* Lists everything that is sent in the order of the conversation, with API errors in between. */
 static int lay_out(struct cleaner *c)
 {
 	size_t made = 0;
@@ -410,7 +413,7 @@ static int lay_out(struct cleaner *c)
 	return 0;
 }
 
-/* A queued prompt follows the reply, or the result, before it. */
+/* Moves a queued prompt up, after the preceding reply or result. */
 static void lift_queued(struct cleaner *c)
 {
 	size_t from = 0;
@@ -450,12 +453,12 @@ static void order_runs(struct cleaner *c)
 
 /* --- telling --- */
 
-/* The message without the blocks that are not sent, its calls at the end. */
+/* The message without the blocks that are not sent, with its calls at the end. */
 struct keeper {
 	const struct state *s;
 	const struct block *next;
 	struct grove_buf *out;
-	bool calls;               /* these now; before them the others */
+	bool calls;               /* this pass writes calls; the one before, all others */
 	bool any;
 };
 
@@ -505,7 +508,7 @@ static int tell(struct cleaner *c, size_t i)
 	return rc ? rc : c->fn(c->payload, i, grove__buf_slice(&c->out));
 }
 
-/* Local commands that were run below an open prompt are not before its answer. */
+/* Local commands run below an open prompt do not come before its answer. */
 static size_t open_end(const struct cleaner *c)
 {
 	size_t i = c->nr;

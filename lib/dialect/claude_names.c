@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <utf8proc.h>
 
-/* Longer keys are cut, and a hash of the path takes the place of the rest. */
+/* Longer keys are cut, and a hash of the path is added. */
 #define KEY_MAX 200
 
 static const char *variable(const struct grove__env *env, const char *name)
@@ -27,7 +27,7 @@ static const char *variable(const struct grove__env *env, const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* Append a path in Unicode's composed form; as it is if it is not UTF-8. */
+/* Appends a path in Unicode's composed form, or unchanged if it is not UTF-8. */
 static int add_composed(struct grove_buf *out, struct grove_slice path)
 {
 	utf8proc_uint8_t *nfc = NULL;
@@ -95,8 +95,8 @@ static bool alnum(uint32_t c)
 }
 
 /*
- * The name that the user chose for the project's directory; it counts only
- * where the config directory was chosen as well.
+ * The name that the user chose for the project's directory; it counts only if the config
+ * directory was chosen, too.
  */
 static const char *chosen_name(const struct grove__env *env)
 {
@@ -111,13 +111,13 @@ static const char *chosen_name(const struct grove__env *env)
 	return i <= 64 ? name : NULL;
 }
 
-/* The path that keys are made of. */
+/* Gets the path from which keys are made. */
 static int real_path(const struct grove__env *env, const char *cwd, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	int rc = env->realpath ? env->realpath(env->file_payload, cwd, &b) : 1;
 
-	/* a directory that is not there has no other name */
+	/* a directory that does not exist has no other name */
 	if (rc == 1)
 		rc = grove__buf_add_str(&b, cwd);
 	if (!rc)
@@ -138,8 +138,8 @@ static int add_base36(struct grove_buf *out, uint32_t n)
 }
 
 /*
- * Append the letters of a path, one for each UTF-16 unit, at most KEY_MAX.
- * *hash gets the program's hash of all units, *cut whether there were more.
+ * Appends the letters of a path, one per UTF-16 unit, at most KEY_MAX. *hash gets the
+ * program's hash of all units, *cut whether there were more.
  */
 static int add_letters(struct grove_buf *out, struct grove_slice path, uint32_t *hash, bool *cut)
 {
@@ -184,7 +184,7 @@ int grove__claude_project(const struct grove__env *env, const char *cwd, struct 
 		rc = add_letters(out, grove__buf_slice(&path), &hash, &cut);
 	if (!rc && cut) {
 		rc = grove__buf_add_char(out, '-');
-		/* of a signed number, without its sign */
+		/* the absolute value */
 		if (!rc)
 			rc = add_base36(out, hash > INT32_MAX ? 0 - hash : hash);
 	}
@@ -237,7 +237,7 @@ bool grove__claude_parse_file_name(struct grove_slice name, int64_t *time, struc
 	return true;
 }
 
-/* A random UUID, at the first attempt and at every other. */
+/* Makes a random UUID; `again` makes no difference. */
 size_t grove__claude_entry_id(const uint8_t random[16], bool again, char out[40])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -267,7 +267,7 @@ int grove__claude_clean_name(struct grove_slice name, struct grove_buf *out)
 
 /* --- beside a session --- */
 
-/* The first part of a path; what is left continues after its slash. */
+/* Returns the first part of a path; the rest continues after its slash. */
 static struct grove_slice next_part(struct grove_slice *path)
 {
 	const char *slash = memchr(path->ptr, '/', path->len);

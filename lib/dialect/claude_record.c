@@ -26,7 +26,7 @@ static const struct grove__json_member split_members[SPLIT_MEMBERS] = {
 	[S_MESSAGE_CONTENT] = { "content", S_MESSAGE },
 };
 
-/* Find a reply in what may be anything: its message and content. 1: it is none. */
+/* Finds a reply's message and content in arbitrary input. Returns 1 if it is not a reply. */
 static int find_reply(struct grove_slice json, struct grove_slice *value,
 		      struct grove_slice *content, bool *bare)
 {
@@ -44,7 +44,7 @@ static int find_reply(struct grove_slice json, struct grove_slice *value,
 	rc = grove__json_stream_feed(s, json.ptr, json.len, true, &used);
 	if (rc < 0)
 		goto out;
-	/* what is wrong with it is told when it is composed */
+	/* errors in it are reported when it is composed */
 	if (rc != JSON_STREAM_DONE)
 		goto none;
 	for (; used < json.len; used++)
@@ -67,7 +67,7 @@ out:
 	return rc;
 }
 
-/* The program's own are such words of letters and digits, given by the API. */
+/* Like the program's own ids, which the API assigns: letters and digits. */
 static int put_message_id(struct grove_buf *out, const uint8_t random[16])
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -83,7 +83,7 @@ static int put_message_id(struct grove_buf *out, const uint8_t random[16])
 	return rc ? rc : grove__buf_add_char(out, '"');
 }
 
-/* One block of it: the content, the id, and its place among the others. */
+/* Writes one block of it: the content, the id, and its position among the others. */
 static int put_block(struct grove_buf *out, struct grove_slice value, bool bare,
 		     struct grove_slice content, struct grove_slice id, bool first, bool last)
 {
@@ -96,7 +96,7 @@ static int put_block(struct grove_buf *out, struct grove_slice value, bool bare,
 		ch[0] = (struct grove__json_change){ { "content" }, content };
 		ch[1] = (struct grove__json_change){ { "id" }, id };
 	}
-	/* it has one already: leave its bytes alone */
+	/* it has one already, so keep its bytes */
 	if (!id.ptr)
 		nr--;
 	if (!bare && !first)
@@ -158,18 +158,18 @@ int grove__claude_split(struct grove_slice json, const uint8_t random[16],
 
 /* --- what is new in a list --- */
 
-/* What the plan has to know of a message. */
+/* What the plan needs to know about a message. */
 struct message {
-	struct grove_slice uuid, source, parent;   /* texts; empty: none */
+	struct grove_slice uuid, source, parent;   /* texts; empty if none */
 	bool progress, boundary, side;
 };
 
 struct planning {
 	const struct grove__claude_list *list;
 	struct grove__claude_plan *plan;
-	struct grove_slice prev;        /* the last of the list's own chain; ptr NULL: none */
-	struct grove_slice prev_side;   /* and of side chains that came in between */
-	bool any;                       /* something new was seen */
+	struct grove_slice prev;        /* the last one on the list's own chain; ptr NULL if none */
+	struct grove_slice prev_side;   /* and on side chains in between */
+	bool any;                       /* something new was found */
 };
 
 static struct grove_slice planned_name(const void *owner, uint32_t value)
@@ -179,7 +179,7 @@ static struct grove_slice planned_name(const void *owner, uint32_t value)
 	return p->items[value].uuid;
 }
 
-/* Text that lives as long as the plan. GROVE_ENOMEM. */
+/* Copies a text, which lives as long as the plan. GROVE_ENOMEM. */
 static int keep_text(struct grove__claude_plan *p, struct grove_slice raw, struct grove_slice *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -248,7 +248,7 @@ static struct grove_slice parent_of(const struct planning *pl, const struct mess
 		return m->source;
 	if (m->side == pl->list->side)
 		return pl->prev;
-	/* of several side chains that are mixed, each record knows its own */
+	/* records of interleaved side chains name their own parents */
 	if (m->parent.ptr && (planned(pl, m->parent) || stored(pl, m->parent)))
 		return m->parent;
 	return pl->prev_side;
@@ -283,8 +283,8 @@ static int add_item(struct planning *pl, size_t i, const struct message *m)
 }
 
 /*
- * Progress is passed over as if it were not in the list: as it is never
- * stored, it would else end every prefix, and each turn become a branch.
+ * Progress is skipped as if it were not in the list. Because it is never stored, it would
+ * otherwise end every prefix and turn each turn into a branch.
  */
 static int plan_message(struct planning *pl, size_t i, struct grove_detail *d)
 {
@@ -360,7 +360,7 @@ int grove__claude_tail_type(struct grove_slice raw_type)
 	return -1;
 }
 
-/* A line that says nothing any more is not worth repeating. */
+/* A line that no longer has any effect is not repeated. */
 static bool worth(unsigned i, const struct grove__claude_tail_line *t)
 {
 	if (!t->line.ptr)
@@ -394,7 +394,7 @@ int grove__claude_tail_lines(const struct grove__claude_tail_line last[CLAUDE_TA
 	bool again[CLAUDE_TAILS] = { false }, changed = true;
 	int rc = 0;
 
-	/* what is written once more pushes the others further away */
+	/* repeating a line moves the others further from the end */
 	while (changed) {
 		changed = false;
 		for (unsigned i = 0; i < CLAUDE_TAILS; i++) {

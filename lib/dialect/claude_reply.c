@@ -1,16 +1,15 @@
 /*
- * dialect/claude_reply.c: what belongs to a reply and does not lie on the chain.
+ * dialect/claude_reply.c: what belongs to a reply but is not on the chain.
  *
- * A reply is written as one record a block, and calls that ran side by side
- * make a tree of it:
+ * A reply is written as one record per block, and parallel calls make it a tree:
  *
  *	prompt ─ text ─ call A ─ call B ─ result B ─ next reply
  *	                  └ result A
  *
- * The chain leads past result A, which is no branch that somebody left. So for
- * each reply on the chain its other records are fetched, and the results of all
- * its calls: those whose parent is one of its records, then those that name a
- * call of it, wherever they hang.
+ * The chain does not include result A, although that is not an abandoned branch. So for
+ * each reply on the chain we add its other records and the results of all its calls: first
+ * those whose parent is one of its records, then those that name one of its calls, wherever
+ * they are.
  *
  * Mode cli:  first record on the chain, the others as in the file, all results.
  * Mode sdk:  the chain as it is; after the last record of the reply what is
@@ -25,19 +24,20 @@
 /* A record that belongs to a reply. */
 struct piece {
 	int64_t time;
-	uint32_t reply;        /* number of the reply, in the order of the chain */
+	uint32_t reply;        /* index of the reply, in the order of the chain */
 	uint32_t rank;         /* among pieces of the same kind */
-	uint32_t row, place;   /* its place in the map */
+	uint32_t row, place;   /* its position in the map */
 	uint8_t kind;
 };
 enum { PIECE_RECORD, PIECE_RESULT, PIECE_NAMED };
 
 struct replies {
 	struct grove__claude_work *w;
-	uint32_t *of_id;       /* by the name of message.id: the reply's number */
+	uint32_t *of_id;       /* by the name of message.id: the index of the reply */
 	uint32_t *of_tool;     /* by the name of a tool id: the record with the call */
 	bool *answered;        /* by the name of a tool id */
-	bool *leads;           /* by row: no message, and one hangs below; NULL: not asked yet */
+	bool *leads;           /* by row: not a message, but has one below it; NULL if not
+	                          computed yet */
 	struct piece *pieces;
 	size_t nr, cap;
 	uint32_t count;
@@ -94,7 +94,7 @@ static int find_records(struct replies *p)
 	return rc;
 }
 
-/* A result of a reply: by its parent, and by the calls that it names. */
+/* Takes a result of a reply, found by its parent or by the calls that it names. */
 static int take_result(struct replies *p, uint32_t row)
 {
 	const struct grove__claude_packed *a = at(p, row);
@@ -104,7 +104,7 @@ static int take_result(struct replies *p, uint32_t row)
 
 	if (by_parent != CLAUDE_NONE) {
 		rank = map_place(p, parent);
-		/* of calls side by side, the first that it answers or hangs below */
+		/* among parallel calls, the first that it answers or is below */
 		for (j = 0; j < a->nr_tools; j++) {
 			uint32_t call = p->of_tool[p->w->r->pool[a->tools + j]];
 
@@ -127,7 +127,7 @@ static int take_result(struct replies *p, uint32_t row)
 	return rc;
 }
 
-/* The reply that a call, or a result, at `row` belongs to. */
+/* Returns the reply that a call or result at `row` belongs to. */
 static uint32_t reply_with(const struct replies *p, uint32_t row)
 {
 	const struct grove__claude_packed *a;
@@ -148,7 +148,7 @@ static uint32_t reply_with(const struct replies *p, uint32_t row)
 	return reply;
 }
 
-/* Which rows that are no messages have one below them, by way of others like them? */
+/* Finds the rows other than messages that lead down to one through others of their kind. */
 static int find_leads(struct replies *p)
 {
 	const struct grove__claude_work *w = p->w;
@@ -169,7 +169,7 @@ static int find_leads(struct replies *p)
 	return 0;
 }
 
-/* What was said below a call or a result, at the end of a branch that goes nowhere. */
+/* Takes what was said below a call or result, at the end of a branch without messages. */
 static int take_spoken(struct replies *p, uint32_t row)
 {
 	uint32_t reply;
@@ -203,7 +203,7 @@ static int find_results(struct replies *p)
 		if (a->flags & CLAUDE_TOOL_RESULT) {
 			rc = take_result(p, row);
 		} else if (a->flags & CLAUDE_META && p->w->mode == CLAUDE_MODE_CLI) {
-			/* a note that came with a call */
+			/* a note attached to a call */
 			parent = grove__claude_stored(p->w, row);
 			if (reply_of(p, parent) != CLAUDE_NONE &&
 			    at(p, parent)->flags & CLAUDE_TOOL_USE)
@@ -215,7 +215,7 @@ static int find_results(struct replies *p)
 
 /* --- mode cli --- */
 
-/* They were found in their order: records as in the file, then all results. */
+/* They are in this order already: records as in the file, then all results. */
 static int cli_put(struct replies *p, const struct piece *first, const struct piece *end)
 {
 	int rc = 0;
@@ -259,7 +259,7 @@ static void answer(struct replies *p, uint32_t row)
 			p->answered[p->w->r->pool[a->tools + j]] = true;
 }
 
-/* Is a call of reply `reply` unanswered that this result answers? */
+/* Returns true if this result answers a call of reply `reply` that has no answer yet. */
 static bool is_wanted(const struct replies *p, uint32_t row, uint32_t reply)
 {
 	const struct grove__claude_packed *a = at(p, row);
@@ -274,7 +274,7 @@ static bool is_wanted(const struct replies *p, uint32_t row, uint32_t reply)
 	return false;
 }
 
-/* Of the pieces of a reply, which are in order, those that are missing. */
+/* Selects the missing ones among the pieces of a reply, which are in order. */
 static size_t sdk_missing(struct replies *p, struct piece *first, struct piece *end)
 {
 	struct piece *to = first;
@@ -284,7 +284,7 @@ static size_t sdk_missing(struct replies *p, struct piece *first, struct piece *
 			continue;
 		if (x->kind == PIECE_NAMED && !is_wanted(p, x->row, x->reply))
 			continue;
-		/* a result of several calls may be here more than once */
+		/* a result for several calls may occur more than once */
 		if (to > first && to[-1].row == x->row)
 			continue;
 		answer(p, x->row);
@@ -310,7 +310,7 @@ static int sdk_put(struct replies *p, struct piece *first, struct piece *end)
 
 /* --- both --- */
 
-/* The record on the chain that the pieces of each reply follow: its first, or its last. */
+/* Finds the record on the chain after which the pieces of each reply go: its first, or its last. */
 static void find_anchors(struct replies *p, uint32_t *anchor)
 {
 	struct grove__claude_work *w = p->w;
@@ -326,14 +326,14 @@ static void find_anchors(struct replies *p, uint32_t *anchor)
 	}
 }
 
-/* Put the pieces of each reply together, else as they are; start[reply] says where they begin. */
+/* Groups the pieces by reply, otherwise in order; start[reply] says where they begin. */
 static int group(struct replies *p, uint32_t *start)
 {
 	struct piece *to = malloc((p->nr ? p->nr : 1) * sizeof(*to));
 
 	if (!to)
 		return GROVE_ENOMEM;
-	/* first where the one after it begins, which goes back to its own place piece by piece */
+	/* start each group at its end; filling it moves that back to its beginning */
 	for (size_t j = 0; j < p->nr; j++)
 		start[p->pieces[j].reply]++;
 	for (uint32_t i = 0; i < p->count; i++)

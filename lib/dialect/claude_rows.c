@@ -71,7 +71,7 @@ static bool in_ice(const struct grove__claude_rows *r, const void *array)
 	return r->ice && p >= r->ice && p < r->ice + r->ice_len;
 }
 
-/* Room for one more in an array; one that outgrows the ice leaves it. */
+/* Makes room for one more item; an array that outgrows the ice leaves it. */
 static int room(const struct grove__claude_rows *r, void *array, size_t *cap, size_t nr,
 		size_t item)
 {
@@ -133,7 +133,7 @@ struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, u
 
 typedef int intern_fn(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out);
 
-/* The number of a text that is most likely new: one look instead of two. */
+/* Interns a text that is probably new, with one lookup instead of two. */
 static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
 {
 	uint32_t len = (uint32_t)text.len, old;
@@ -158,7 +158,7 @@ static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uin
 	};
 	rc = grove__idmap_put(&r->map, text, (uint32_t)r->nr_names, &old);
 	if (!rc && old != GROVE__IDMAP_NONE) {
-		/* it was there: as it was */
+		/* it existed already */
 		*out = old;
 		return grove__idmap_put(&r->map, text, old, &old);
 	}
@@ -167,14 +167,14 @@ static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uin
 	return rc;
 }
 
-/* The number of a text, a new one if need be; an empty text has none. */
+/* Interns a text; an empty one has no number. */
 static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
 {
 	*out = text.len ? grove__idmap_get(&r->map, text) : CLAUDE_NONE;
 	return *out != GROVE__IDMAP_NONE || !text.len ? 0 : intern_new(r, text, out);
 }
 
-/* The same for a text that is most likely that of `guess`; else it is asked for in that way. */
+/* The same for a text that is probably that of `guess`; otherwise it is looked up. */
 static int intern_like(struct grove__claude_rows *r, struct grove_slice text, uint32_t guess,
 		       intern_fn *how, uint32_t *out)
 {
@@ -194,7 +194,7 @@ static int pool_add(struct grove__claude_rows *r, uint32_t name)
 	return rc;
 }
 
-/* A raw string, interned; what is no string has no name. */
+/* Interns a raw string; other values have no name. */
 static int intern_raw(struct grove__claude_rows *r, struct grove_slice raw, intern_fn *how,
 		      uint32_t *out)
 {
@@ -221,7 +221,7 @@ struct tools {
 	struct grove__claude_rows *r;
 	struct grove__claude_packed *p;
 	const char *type;
-	intern_fn *how;          /* an answer names a call that was there before */
+	intern_fn *how;          /* a result names a call that came before it */
 };
 
 static int take_id(struct tools *t, struct grove_slice id)
@@ -301,7 +301,7 @@ void grove__claude_rows_hint(const struct grove__claude_rows *r, const struct gr
 		grove__idmap_hint(&r->map, row->uuid);
 	if (row->class == CLAUDE_ASSISTANT && row->reply.len)
 		grove__idmap_hint(&r->map, row->reply);
-	/* with its quotes; if it has escapes, somewhere else will be looked */
+	/* with its quotes; with escapes, this prefetches the wrong place, which does no harm */
 	if (row->nr_tools && row->tool.len > 2)
 		grove__idmap_hint(&r->map, grove__slice(row->tool.ptr + 1, row->tool.len - 2));
 }
@@ -338,7 +338,7 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 				 &p.reply);
 	else if (!rc && row->flags & CLAUDE_QUEUED)
 		rc = intern(r, row->reply, &p.reply);
-	/* a record has one block as a rule, and it was read already */
+	/* a record usually has one block, which was read already */
 	if (!rc && row->nr_tools == 1)
 		rc = take_id(&t, row->tool);
 	else if (!rc && row->nr_tools)

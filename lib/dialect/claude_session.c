@@ -32,7 +32,7 @@ static void set_kind(const struct grove__claude_row *row, struct grove__entry *e
 		e->role = GROVE_ROLE_ASSISTANT;
 		break;
 	case CLAUDE_ATTACHMENT:
-		/* what a person said is a message, wherever the program keeps it */
+		/* what a person said is a message, wherever the program stores it */
 		e->kind = row->flags & CLAUDE_QUEUED ? GROVE_KIND_MESSAGE : GROVE_KIND_ATTACHMENT;
 		e->role = row->flags & CLAUDE_QUEUED ? GROVE_ROLE_USER : GROVE_ROLE_NONE;
 		break;
@@ -59,7 +59,7 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 	e->kind = GROVE_KIND_META;
 	e->aside = true;
 	e->more = row;
-	/* out of memory: chain_add() will say so */
+	/* out of memory: chain_add() will report that */
 	if (!row)
 		return LINE_ENTRY;
 	grove__claude_row(l, line, tmp, row);
@@ -74,7 +74,7 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 	e->id = row->uuid;
 	e->parent_is = (uint8_t)row->parent_is;
 	e->parent = row->parent;
-	/* in the tree a boundary continues from what it sums up */
+	/* in the tree, a boundary continues from what it summarizes */
 	if (row->flags & CLAUDE_BOUNDARY && row->parent_is != PARENT_NAMED && row->logical.len) {
 		e->parent_is = PARENT_NAMED;
 		e->parent = row->logical;
@@ -145,14 +145,14 @@ static int list_line(const struct grove__json_line *l, const char *line, struct 
 	return e->more ? grove__claude_summary_add(sum->more, l, line, e->more, tmp) : GROVE_ENOMEM;
 }
 
-/* Was it continued in a session that is still there? */
+/* Returns 1 if it was continued in a session that still exists. */
 static int went_on(const struct grove__claude_summary *s,
 		   int (*beside)(void *payload, const char *name, struct grove_buf *out), void *payload)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	int rc;
 
-	/* a word of the file's: what is no id is the name of no session, but may be a path */
+	/* the text comes from the file: it may not be an id, but a path */
 	if (!grove__claude_session_id_ok(grove__buf_slice(&s->continued_in)))
 		return 0;
 	rc = grove__buf_addf(&name, "../%s.jsonl", s->continued_in.ptr);
@@ -168,11 +168,11 @@ static int list_end(void *more, struct grove__arena *keep,
 	struct grove__claude_summary *s = more;
 	struct grove_slice name = grove__claude_summary_name(s), first, cwd;
 	struct grove_buf file = GROVE_BUF_INIT, title = GROVE_BUF_INIT;
-	/* the program passes over what has no message when it continues with the newest session */
+	/* the program skips sessions without messages when it continues the newest one */
 	bool hidden = !s->messages || s->side || went_on(s, beside, payload);
 	int rc;
 
-	/* a title beside the file counts before what the program thought of itself */
+	/* a title file takes precedence over the program's own title */
 	if (!s->custom_title.len && !beside(payload, "custom-title.json", &file) &&
 	    !grove__claude_title_file(grove__buf_slice(&file), &title) && title.len)
 		name = grove__buf_slice(&title);
@@ -200,7 +200,7 @@ static int list_end(void *more, struct grove__arena *keep,
 
 struct grove__chain {
 	struct grove__claude_rows rows;
-	bool borrowed;                   /* all but the names are another's */
+	bool borrowed;                   /* everything but the names belongs to another chain */
 };
 
 static struct grove__chain *chain_new(uint64_t seed)
@@ -261,7 +261,7 @@ static uint32_t chain_count(const struct grove__chain *c)
 	return (uint32_t)c->rows.nr;
 }
 
-/* What came later is cut off; which row a name stands for has to be found anew. */
+/* Copies the chain up to a row. Which row a name refers to has to be found again. */
 static struct grove__chain *chain_copy(const struct grove__chain *c, uint32_t nr)
 {
 	const struct grove__claude_rows *r = &c->rows;
@@ -359,7 +359,7 @@ static bool is_boundary(struct grove_slice line)
 	struct grove__json_line l;
 	bool yes;
 
-	/* the scanner wants room after the bytes */
+	/* the scanner needs padding after the bytes */
 	if (grove__buf_add_slice(&copy, line) || grove__buf_reserve(&copy, GROVE__JSON_PAD)) {
 		grove__buf_release(&copy);
 		return false;
@@ -374,7 +374,10 @@ static bool is_boundary(struct grove_slice line)
 	return yes;
 }
 
-/* It begins with a boundary that says it has no parent, and no boundary keeps messages. */
+/*
+ * Returns true if it begins with a boundary that says it has no parent, and no boundary
+ * keeps messages.
+ */
 static bool chain_closed(const struct grove__chain *c)
 {
 	const struct grove__claude_rows *r = &c->rows;
@@ -387,7 +390,7 @@ static bool chain_closed(const struct grove__chain *c)
 	return true;
 }
 
-/* The id of the first result in a message's content, raw. */
+/* Gets the id (raw) of the first result in a message's content. */
 static int first_result(void *payload, struct grove_slice type, struct grove_slice id,
 			struct grove_slice block)
 {
@@ -416,7 +419,7 @@ static int chain_call(const struct grove__chain *c, struct grove_slice json, str
 	grove__buf_release(&text);
 	if (rc || name == GROVE__IDMAP_NONE)
 		return rc ? rc : 1;
-	/* mostly a few records back */
+	/* usually a few records back */
 	for (uint32_t row = (uint32_t)r->nr; row-- > 0;) {
 		const struct grove__claude_packed *p = &r->rows[row];
 
@@ -470,7 +473,10 @@ static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *of
 	return *len > 0;
 }
 
-/* What a record says that has no message: a queued prompt, or a local command. Empty: nothing. */
+/*
+ * Returns the text of a record without a message: a queued prompt or a local command. Empty
+ * if none.
+ */
 static struct grove_slice said_without_message(struct grove_slice line)
 {
 	struct grove_slice said = grove__claude_queued(grove__json_get(line, "attachment"));
@@ -478,7 +484,7 @@ static struct grove_slice said_without_message(struct grove_slice line)
 	if (said.ptr || !grove__json_string_is(grove__json_get(line, "subtype"), "local_command"))
 		return said;
 	said = grove__json_get(line, "content");
-	/* a text that is sent must not be empty */
+	/* an empty text cannot be sent */
 	return grove__json_type_of(said) == JSON_STRING && said.len > 2
 		       ? said
 		       : grove__slice_str("\"(no content)\"");
@@ -542,7 +548,7 @@ static int adopt(struct grove_slice line, const char *session, struct grove_slic
 	return rc;
 }
 
-/* A message as the input that the plan makes of it. */
+/* Turns a planned message into an input. */
 static int planned_input(const struct grove__list_in *in, const struct grove__claude_planned *p,
 			 struct grove_buf *kept, struct grove_buf *out)
 {
@@ -679,8 +685,8 @@ static bool own_file(const char *name)
 }
 
 /*
- * A record, or a line about the session, which often comes before the first
- * record: a title, a mode, files that were saved.
+ * Recognizes a record, or a line about the session, which often comes before the first
+ * record: a title, a mode, saved files.
  */
 static enum grove__claim claims(struct grove_slice line)
 {

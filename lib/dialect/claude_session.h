@@ -1,5 +1,5 @@
 /*
- * dialect/claude_session.h: what the table of Claude Code's dialect is made of.
+ * dialect/claude_session.h: the parts of Claude Code's dialect table.
  */
 #ifndef GROVE_DIALECT_CLAUDE_SESSION_H
 #define GROVE_DIALECT_CLAUDE_SESSION_H

@@ -1,4 +1,4 @@
-/* dialect/claude_text.c: the text of Claude Code's records that a person would read. */
+/* dialect/claude_text.c: the readable text of Claude Code's records. */
 #include "dialect/claude_session.h"
 
 #include "json/value.h"
@@ -8,7 +8,7 @@ struct teller {
 	grove_piece_fn *fn;
 	void *payload;
 	struct grove_buf text_room, title_room, call_room;
-	struct grove_slice call;  /* the id of the call at hand */
+	struct grove_slice call;  /* the id of the current call */
 };
 
 static const struct grove_slice nothing = { NULL, 0 };
@@ -23,7 +23,7 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
-/* A note with a title of ours. */
+/* Reports a note with a title of ours. */
 static int note(struct teller *t, const char *title, struct grove_slice text)
 {
 	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title) };
@@ -32,12 +32,12 @@ static int note(struct teller *t, const char *title, struct grove_slice text)
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
-/* The texts of a result: a string, or its blocks. */
+/* Reports the texts of a result: a string, or its blocks. */
 static int tell_result(struct teller *t, struct grove_slice content, struct grove_slice call, bool error)
 {
 	enum { TYPE, TEXT, SOURCE, NR };
 	static const char *const names[NR] = { "type", "text", "source" };
-	/* which tool it was is told by the call alone; but a failure must be seen */
+	/* only the call names the tool, but a failure must be visible */
 	struct grove_slice of[NR], title = error ? grove__slice_str("\"tool\"") : nothing;
 	struct grove__json_iter it;
 	int rc = grove__json_words(call, &t->call_room, &t->call);
@@ -59,7 +59,7 @@ static int tell_result(struct teller *t, struct grove_slice content, struct grov
 	return rc;
 }
 
-/* What is read of a block. */
+/* The members read from a block. */
 enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, ID, CONTENT, IS_ERROR, CALL, MEMBERS };
 static const char *const in_block[MEMBERS] = { "type", "text", "thinking", "name", "input", "source", "id",
 					      "content", "is_error", "tool_use_id" };
@@ -114,7 +114,7 @@ static int tell_message(struct teller *t, struct grove_slice line)
 	return grove__json_type_of(content) == JSON_ARRAY ? tell_blocks(t, content) : 0;
 }
 
-/* Of a line of metadata, the member that says most. */
+/* Returns the most telling member of a metadata line. */
 static struct grove_slice gist(struct grove_slice line)
 {
 	static const char *const members[] = { "customTitle", "aiTitle", "summary", "tag", "lastPrompt",

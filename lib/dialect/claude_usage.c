@@ -31,7 +31,10 @@ static void read_usage(struct grove_slice usage, struct grove__billed *out)
 	}
 }
 
-/* The table of members is full, and later versions have no such member: these do not look for it. */
+/*
+ * The table of members is full, so this one is looked up separately, and only in lines of
+ * old versions.
+ */
 static void read_cost(const struct grove__json_line *l, const char *line, struct grove__billed *out)
 {
 	struct grove_slice version = grove__json_span_of(l, line, CLAUDE_M_VERSION), cost;

@@ -16,13 +16,13 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/* The members that have a place of their own, in the order of those places. */
+/* The members with a fixed position, in that order. */
 enum {
 	G_PARENT, G_LOGICAL, G_SIDECHAIN, G_TEAM, G_AGENT_NAME, G_PROMPT, G_AGENT,
 	G_TYPE, G_MESSAGE, G_ATTACHMENT, G_UUID, G_TIME,
 	G_USER_TYPE, G_ENTRYPOINT, G_CWD, G_SESSION, G_VERSION, G_BRANCH, G_SLUG,
 	G_PLACED,
-	/* these stay among the others, but we have to know them */
+	/* these have no fixed position, but we need them */
 	G_SUBTYPE = G_PLACED, G_SOURCE,
 	GIVEN
 };
@@ -51,10 +51,10 @@ static const char *const names[GIVEN] = {
 	[G_SOURCE] = "sourceToolAssistantUUID",
 };
 
-/* A record in the making. */
+/* A record being composed. */
 struct record {
-	struct grove_slice given[GIVEN];   /* raw; ptr NULL: not given */
-	struct grove_buf rest;             /* the other members, an object; empty: none */
+	struct grove_slice given[GIVEN];   /* raw; ptr NULL if not given */
+	struct grove_buf rest;             /* the other members as an object; empty if none */
 	const struct grove__place *at;
 	enum grove_kind kind;
 	bool user;
@@ -70,7 +70,7 @@ void grove__claude_input(const struct grove__json_line *l, const char *line,
 	if (l->type != JSON_OBJECT)
 		return;
 	out->type = grove__json_span_of(l, line, CLAUDE_M_TYPE);
-	/* a message of the API has a type too, which is always the same */
+	/* a message of the API also has a type, which is always the same */
 	if (!out->type.ptr || grove__json_string_is(out->type, "message")) {
 		out->role = grove__json_get(out->json, "role");
 		if (out->role.ptr)
@@ -156,13 +156,13 @@ static int put_str(struct grove_buf *out, const char *name, const char *text)
 	return text ? put_text(out, name, grove__slice_str(text)) : 0;
 }
 
-/* A text or null. */
+/* Writes a text or null. */
 static int put_id(struct grove_buf *out, const char *name, struct grove_slice id)
 {
 	return id.ptr ? put_text(out, name, id) : put_raw(out, name, grove__slice_str("null"));
 }
 
-/* What the input says, else `text`, else nothing. */
+/* Writes what the input says, or else `text`, or nothing. */
 static int put_given(struct grove_buf *out, const struct record *r, unsigned which,
 		     const char *text)
 {
@@ -171,7 +171,7 @@ static int put_given(struct grove_buf *out, const struct record *r, unsigned whi
 	return put_str(out, names[which], text);
 }
 
-/* As one object, so that duplicates and index-like keys fall into place. */
+/* As one object, so that duplicate and index-like keys are handled as in JavaScript. */
 static int put_rest(struct grove_buf *out, struct grove_slice rest)
 {
 	struct grove_buf canon = GROVE_BUF_INIT;
@@ -199,7 +199,7 @@ static int add_rest(struct grove_buf *rest, const struct grove__json_iter *it)
 	return rc ? rc : grove__buf_add_slice(rest, it->value);
 }
 
-/* One walk: which members are given, and which are none of ours. */
+/* Finds in one walk which members are given, and collects the others. */
 static int take_apart(struct record *r, struct grove_slice input)
 {
 	struct grove__json_iter it;
@@ -226,7 +226,7 @@ static int bad(struct grove_detail *d, const char *why)
 	return grove__fail(d, GROVE_EINVAL, NULL, "%s", why);
 }
 
-/* What would make a record that no reader can use. */
+/* Rejects what would make a record that no reader can use. */
 static int check(const struct record *r, struct grove_detail *d)
 {
 	struct grove_slice m = r->given[G_MESSAGE], role = grove__json_get(m, "role");
@@ -244,8 +244,8 @@ static int check(const struct record *r, struct grove_detail *d)
 }
 
 /*
- * A result belongs to the call, not to what was written last: other calls of
- * the same reply may have come in between.
+ * A result belongs below its call, not below what was written last: other calls of the same
+ * reply may have come in between.
  */
 static int put_parent(struct grove_buf *out, const struct record *r, struct grove_buf *target)
 {
@@ -263,7 +263,7 @@ static int put_parent(struct grove_buf *out, const struct record *r, struct grov
 		rc = put_id(out, names[G_PARENT], parent);
 		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
 	}
-	/* a chain ends at a boundary; what is above it is there for those who ask */
+	/* a chain ends at a boundary; the logical parent is for those who want what is above */
 	rc = put_id(out, names[G_PARENT], grove__slice(NULL, 0));
 	if (rc || grove__json_type_of(r->given[G_LOGICAL]) == JSON_STRING)
 		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
@@ -289,7 +289,7 @@ static int put_head(struct grove_buf *out, const struct record *r, const struct 
 	return rc ? rc : put_given(out, r, G_AGENT, about->agent);
 }
 
-/* A prompt has what else it says after its time, the others before their uuid. */
+/* A prompt has its other members after its time, all others before their uuid. */
 static int put_body(struct grove_buf *out, const struct record *r)
 {
 	int rc = r->given[G_TYPE].ptr ? put_given(out, r, G_TYPE, NULL)
@@ -338,7 +338,7 @@ static int compose_record(struct record *r, const struct grove__about *about, st
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* Type first: some readers look at the first bytes of a line only. */
+/* The type comes first, because some readers look only at the first bytes of a line. */
 static int compose_meta(const struct grove__input *in, const struct grove__about *about,
 			struct grove_buf *out)
 {
@@ -370,7 +370,7 @@ static int compose_meta(const struct grove__input *in, const struct grove__about
 	return rc;
 }
 
-/* Fill in `r` from a bare message or a record; what is wrong with it, if anything. */
+/* Fills in `r` from a bare message or a record, and reports what is wrong with it. */
 static int read_input(struct record *r, const struct grove__input *in, struct grove_detail *d)
 {
 	int rc = 0;
@@ -427,7 +427,7 @@ int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 	return grove__json_edit_text(out, line, names[logical ? G_LOGICAL : G_PARENT], parent);
 }
 
-/* --- metadata: without the session, which compose() adds --- */
+/* --- metadata; compose() adds the session id --- */
 
 /* {"type":…,<member>:…} */
 static int note(const char *type, const char *member, struct grove_slice text, struct grove_buf *out)
@@ -447,7 +447,7 @@ int grove__claude_relocated(const char *cwd, struct grove_buf *out)
 	return note("relocated", "relocatedCwd", grove__slice_str(cwd), out);
 }
 
-/* The user chose that the conversation continues after `uuid`; NULL: before its first record. */
+/* Records the user's choice to continue after `uuid`; NULL for before the first record. */
 static int choose_leaf(const char *uuid, struct grove_buf *out)
 {
 	struct grove__out o;

@@ -1,9 +1,9 @@
 /*
- * dialect/claude_write.h: Claude Code's lines, written.
+ * dialect/claude_write.h: writing Claude Code's lines.
  *
- * claude_write.c spells a line, claude_record.c decides which records of a
- * host's list are to be written and below what, claude_fork.c copies records
- * into another session. All of it is pure: what is in the log is asked for.
+ * claude_write.c composes a line, claude_record.c decides which records of a host's list
+ * are written and below what, and claude_fork.c copies records into another session. All of
+ * this is pure: callbacks supply what is in the log.
  */
 #ifndef GROVE_DIALECT_CLAUDE_WRITE_H
 #define GROVE_DIALECT_CLAUDE_WRITE_H
@@ -15,64 +15,62 @@
 void grove__claude_input(const struct grove__json_line *l, const char *line,
 			 struct grove__input *out);
 /*
- * A compact boundary is a GROVE_KIND_COMPACTION, as it is when it is read; a
- * type that is none of a chain's is GROVE_KIND_META.
+ * A compact boundary is GROVE_KIND_COMPACTION, as when it is read; a type outside the chain
+ * is GROVE_KIND_META.
  */
 enum grove_kind grove__claude_input_kind(const struct grove__input *in);
 bool grove__claude_bare(const struct grove__input *in, enum grove_role *role);
 bool grove__claude_starts_file(enum grove_kind kind, enum grove_role role);
 
 /*
- * A record, stamped with what at->about says unless the input says so itself,
- * or a line of metadata, which has neither id nor parent. `system` is not used.
+ * Composes a record, with what at->about says unless the input says so itself, or a line of
+ * metadata, which has neither id nor parent. `system` is not used.
  *
- * A record with sourceToolAssistantUUID, and no parent of its own choice, hangs
- * below that one whatever `at` says: `target` gets its uuid, and the caller
- * sees to it that it is there. GROVE_EINVAL, GROVE_ENOMEM: `out` is as it was.
+ * A record with sourceToolAssistantUUID and without an explicit parent goes below that
+ * record, whatever `at` says: `target` gets its uuid, and the caller makes sure that it
+ * exists. After GROVE_EINVAL or GROVE_ENOMEM `out` is unchanged.
  */
 int grove__claude_compose(const struct grove__input *in, const struct grove__place *at,
 			  struct grove_slice system, struct grove_buf *out,
 			  struct grove_buf *target, struct grove_detail *d);
-/* name: a; other: a leaf mark, a is a uuid or GROVE_ROOT. The rest is GROVE_ENOTSUP. */
+/* name: a; other: a leaf mark, where a is a uuid or GROVE_ROOT. All others: GROVE_ENOTSUP. */
 int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 			struct grove_detail *d);
 /*
- * The same line below another parent (ptr NULL: none); every other byte stays.
- * Where a boundary has no parent but a logical one, that is the one. `first_kept`
- * is not used.
+ * Writes the same line with another parent (ptr NULL for none); every other byte stays. For
+ * a boundary with only a logical parent, changes that one. `first_kept` is not used.
  */
 int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 			 const struct grove_slice *first_kept, struct grove_buf *out);
 
-/* The line that says that a session works in `cwd` from here on, for compose() to add its id. */
+/* The line that says that a session now works in `cwd`; compose() adds the id. */
 int grove__claude_relocated(const char *cwd, struct grove_buf *out);
 
 /* --- claude_record.c: what a host hands over --- */
 
 /*
- * A reply of several blocks, bare or in a record, becomes a reply for each
- * block, all with one message.id: the one it has, else one made of `random`.
- * A parent that it names is the first one's, a uuid the last one's; the others
- * hang below the one before. Anything else, also what is no JSON, is handed on
- * as it is. Returns 0, GROVE_ENOMEM, or what fn answered.
+ * Splits a reply of several blocks, bare or in a record, into a reply per block, all with
+ * one message.id: its own, or else one made from `random`. The first gets its parent, the
+ * last its uuid; each of the others goes below the previous one. Anything else, even
+ * invalid JSON, is passed on unchanged. Returns 0, GROVE_ENOMEM, or the result of fn.
  */
 int grove__claude_split(struct grove_slice json, const uint8_t random[16],
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
 
-/* A record that is to be written. Texts live in the plan. */
+/* A record to be written. Texts belong to the plan. */
 struct grove__claude_planned {
-	size_t message;              /* its place in the list */
+	size_t message;              /* its index in the list */
 	struct grove_slice uuid;
-	struct grove_slice parent;   /* ptr NULL: none */
-	struct grove_slice logical;  /* of a boundary; ptr NULL: none */
+	struct grove_slice parent;   /* ptr NULL if none */
+	struct grove_slice logical;  /* of a boundary; ptr NULL if none */
 	bool side;                   /* of a side chain */
 };
 
 struct grove__claude_plan {
 	struct grove__claude_planned *items;
 	size_t nr, cap;
-	struct grove_slice start;    /* what the first one goes below; ptr NULL: nothing */
-	struct grove_slice last;     /* what the next one will; ptr NULL: nothing */
+	struct grove_slice start;    /* the parent of the first one; ptr NULL if none */
+	struct grove_slice last;     /* the parent of the next one; ptr NULL if none */
 	struct grove__idmap map;     /* uuid → item */
 	struct grove__arena texts;
 };
@@ -82,30 +80,30 @@ struct grove__claude_list {
 	size_t nr;
 	bool (*stored)(void *payload, struct grove_slice uuid);
 	void *payload;
-	struct grove_slice hint;     /* what to begin below; ptr NULL: nothing known */
+	struct grove_slice hint;     /* where to begin; ptr NULL if unknown */
 	bool side;                   /* a sub-agent's own list */
 	uint64_t seed;
 };
 
 /*
- * Which of a host's messages are to be written, and below what. Those that are
- * stored and come before the first new one are the prefix: the last of them is
- * where the new ones begin. One that is stored and comes later (a compaction
- * keeps messages, and lists them after its summary) is nobody's parent.
+ * Decides which of a host's messages are written, and below what. Those that are stored and
+ * precede the first new one are the prefix; the new ones begin below the last of them. A
+ * stored message that comes later is not a parent: a compaction keeps messages, and lists
+ * them after its summary.
  *
  *	stored  a b      list  a b C D       C below b, D below C
  *	stored  a b      list  B S b C       B a boundary (logical: the hint), S, C below S
  *
- * Progress is not written and does not end the prefix. A tool's result goes
- * below the record of its call, if that is stored or planned. `out` is replaced
- * and must stay where it is; release it in any case. Returns 0, GROVE_EINVAL
- * with a reason for a message without a uuid, GROVE_ENOMEM.
+ * Progress is not written and does not end the prefix. A tool's result goes below the
+ * record of its call, if that is stored or planned. `out` is replaced and must not move;
+ * release it in any case. Returns 0, GROVE_EINVAL with a reason for a message without a
+ * uuid, or GROVE_ENOMEM.
  */
 int grove__claude_plan(const struct grove__claude_list *list, struct grove__claude_plan *out,
 		       struct grove_detail *d);
 void grove__claude_plan_release(struct grove__claude_plan *p);
 
-/* Lists of other programs look for these in the last bytes of a log only. */
+/* Other programs' lists look for these only in the last bytes of a log. */
 #define CLAUDE_TAIL_WINDOW 65536
 enum grove__claude_tail {
 	CLAUDE_TAIL_LAST_PROMPT,
@@ -119,19 +117,18 @@ enum grove__claude_tail {
 	CLAUDE_TAIL_PR_LINK,
 	CLAUDE_TAILS
 };
-/* The last line of such a type that still counts. */
+/* The last line of such a type that is still valid. */
 struct grove__claude_tail_line {
-	struct grove_slice line;     /* without its line end; ptr NULL: there is none */
+	struct grove_slice line;     /* without its line end; ptr NULL if none */
 	uint64_t distance;           /* from its first byte to the end of the log */
 	bool followed;               /* a record of the conversation came after it */
 };
-/* The place of a type (raw, with quotes) in such a table; -1: it has none. */
+/* Returns the index of a type (raw, with quotes) in such a table, or -1. */
 int grove__claude_tail_type(struct grove_slice raw_type);
 /*
- * The lines to be written once more, in order, so that all are within the
- * window after `more` bytes and they themselves have been appended. They mean
- * what they meant: a choice of leaf that a record followed is no choice any
- * more. Returns 0, GROVE_ENOMEM, or what fn answered.
+ * Reports the lines to write again, in order, so that all are within the window after they
+ * and `more` bytes have been appended. They must not change meaning: a leaf choice that was
+ * followed by a record is no longer repeated. Returns 0, GROVE_ENOMEM, or the result of fn.
  */
 int grove__claude_tail_lines(const struct grove__claude_tail_line last[CLAUDE_TAILS], uint64_t more,
 			     int (*fn)(void *payload, struct grove_slice line), void *payload);
@@ -140,20 +137,20 @@ int grove__claude_tail_lines(const struct grove__claude_tail_line last[CLAUDE_TA
 
 struct grove__claude_fork {
 	const char *from, *to;       /* the ids of the sessions */
-	/* 16 random bytes: 0 or negative. */
+	/* Gets 16 random bytes. Returns 0 or a negative code. */
 	int (*random)(void *payload, uint8_t out[16]);
 	void *random_payload;
 	/*
-	 * The parent of a record of the source that is not copied: 0, and ptr
-	 * NULL if it has none; 1 if there is no such record; negative. The text
-	 * is good until the next call.
+	 * Gets the parent of a source record that is not copied. Returns 0, with ptr NULL
+	 * if it has none; 1 if there is no such record; or a negative code. The text is
+	 * valid until the next call.
 	 */
 	int (*parent)(void *payload, struct grove_slice uuid, struct grove_slice *out);
 	void *parent_payload;
-	/* the rest is not the caller's */
+	/* private: */
 	struct grove__claude_copy *copies;
 	size_t nr, cap;
-	size_t last;                 /* the copy of the line before */
+	size_t last;                 /* the copy of the previous line */
 	uint32_t *path;
 	size_t nr_path, cap_path;
 	struct grove__idmap map;
@@ -162,32 +159,32 @@ struct grove__claude_fork {
 	bool suppressed;
 };
 
-/* The caller's part is filled in before; the struct must stay where it is. */
+/* The caller fills in its part before; the struct must not move afterwards. */
 void grove__claude_fork_init(struct grove__claude_fork *f, uint64_t seed);
 void grove__claude_fork_release(struct grove__claude_fork *f);
 /*
- * This record is to be copied: give it a uuid. A record of the chain types with
- * a uuid and no side chain, that is; others are ignored. All of them before the
- * first line: a record may name one that comes later. 0 or negative.
+ * Registers a record to be copied and gives it a uuid. Ignores all but records of the chain
+ * types with a uuid that are not on a side chain. Call it for all of them before the first
+ * line, since a record may name a later one. Returns 0 or a negative code.
  */
 int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__claude_row *row);
 /*
- * The copy of a line (valid JSON, an object): other uuids, the new session's
- * id, forkedFrom; every other byte stays. A parent that is not copied is
- * replaced by the nearest ancestor that is; one that is nowhere stays as it is,
- * so that the copy is read as its source. `last`: the last line that is copied,
- * which gets the time `now`. `message`: where that member's value is in the line,
- * if it is known (ptr NULL). 1: this one is not copied (but looked at: give it
- * all lines of the log), GROVE_ENOMEM, or what the callbacks answered.
+ * Makes the copy of a line (valid JSON, an object): new uuids, the new session's id,
+ * forkedFrom; every other byte stays. A parent that is not copied is replaced by the
+ * nearest ancestor that is; one that does not exist stays, so that the copy is read like
+ * its source. `last` is the last line to be copied, which gets the time `now`. `message` is
+ * the position of that member's value in the line, if known (ptr NULL if not). Returns 1 if
+ * the line is not copied (pass all lines of the log nevertheless), GROVE_ENOMEM, or the
+ * callbacks' result.
  */
 int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line,
 			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out);
 /*
- * The lines after the records: where the conversation ends, if the record `leaf`
- * of the source was chosen (GROVE_ROOT: none is; NULL: the rules find it),
- * contents that were replaced, the directory it works in (`cwd`, NULL: the
- * source's own if it was moved), and the title: that of the source or its first
- * prompt (NULL: there is neither) with " (fork)", or as it is if `given`.
+ * Reports the lines after the records: where the conversation ends, if record `leaf` of the
+ * source was chosen (GROVE_ROOT: no record; NULL: use the rules); contents that were
+ * replaced; the directory (`cwd`, or NULL for the source's own if it was moved); and the
+ * title: that of the source or its first prompt (NULL if neither) with " (fork)", or
+ * unchanged if `given`.
  */
 int grove__claude_fork_tail(struct grove__claude_fork *f, const char *leaf, const char *title,
 			    bool given, const char *cwd, int64_t now,

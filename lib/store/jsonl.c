@@ -883,7 +883,10 @@ void grove__store_jsonl_rest(struct grove_store_log *l)
 {
 	struct jsonl_log *log = l->ops == &jsonl_ops ? grove__jsonl_log(l) : NULL;
 
-	/* what we created and nobody filled is removed by who has it open; a lease belongs to a descriptor */
+	/*
+	 * an empty file that we created is removed by the handle that has it open; a lease
+	 * belongs to a descriptor
+	 */
 	if (!log || log->created || log->lease.number)
 		return;
 	grove__sys_close(log->fd);

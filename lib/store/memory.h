@@ -40,7 +40,7 @@ struct memory_shelf {
 	struct memory_named *meta, *attached;
 	bool unfinished;         /* the last line has no newline */
 	bool removed;            /* from the store: only handles have it */
-	int64_t changed;         /* when lines last were, in ms */
+	int64_t changed;         /* ms: when lines were last changed */
 	struct grove_lease lease;
 	unsigned refs;           /* one for the store, and one per handle */
 };
@@ -79,7 +79,7 @@ static inline int grove__memory_unlock(struct memory_store *m, int rc)
 	return rc;
 }
 
-/* Lines that were there are not what they were. */
+/* Call when existing lines have changed. */
 static inline void grove__memory_changed(struct memory_shelf *s)
 {
 	s->generation++;
@@ -92,7 +92,7 @@ struct memory_line grove__memory_line(const struct grove_store_record *rec);
 void grove__memory_free_line(struct memory_line *x);
 
 /* memory_feed.c. All are called with the lock held, except the slots. */
-/* May this handle write? */
+/* Checks that this handle may write. */
 int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d);
 /* Makes room for one more change, so that recording it cannot fail. */
 int grove__memory_note_room(struct memory_shelf *s, struct grove_detail *d);

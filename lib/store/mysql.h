@@ -98,8 +98,8 @@ void grove__mysql_place_release(struct mysql_place *p);
 /* mysql_stmt.c: statements, and errors of a server */
 
 /*
- * Whether an error is temporary; the connection is useless; what was sent may have
- * happened all the same.
+ * Return whether an error is temporary, whether the connection is useless, and whether what
+ * was sent may have happened nevertheless.
  */
 bool grove__mysql_passes(unsigned err);
 bool grove__mysql_leaves_open(unsigned err);

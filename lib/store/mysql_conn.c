@@ -25,7 +25,7 @@
 enum {
 	CONNECT_S = 5,
 	ANSWER_S = 60,
-	SILENCE_S = 15,             /* a host that is there says so sooner, however busy it is */
+	SILENCE_S = 15,             /* even a busy host answers sooner */
 	LOCK_S = 10,
 	PATIENCE_MS = 20000,
 	IDLE_MAX = 8,
@@ -212,9 +212,9 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
  */
 static const struct setting {
 	const char *name;
-	const char *value;  /* NULL: how long to wait for another writer */
+	const char *value;  /* NULL for the time to wait for another writer */
 	enum { ANY_SERVER, MARIADB_ONLY, MYSQL_ONLY } of;
-	bool needed;        /* a server that does not know it cannot be used */
+	bool needed;        /* a server without it cannot be used */
 } settings[] = {
 	{ "autocommit", "1", ANY_SERVER, true },
 	{ "completion_type", "0", ANY_SERVER, false },
@@ -224,7 +224,7 @@ static const struct setting {
 	{ "tx_read_only", "0", MARIADB_ONLY, true },
 	{ "transaction_isolation", "'REPEATABLE-READ'", MYSQL_ONLY, true },
 	{ "transaction_read_only", "0", MYSQL_ONLY, true },
-	/* else a row that was changed meanwhile would be an error of its own */
+	/* otherwise a row changed in the meantime would be an error of its own */
 	{ "innodb_snapshot_isolation", "0", MARIADB_ONLY, false },
 	{ "innodb_lock_wait_timeout", NULL, ANY_SERVER, false },
 	{ "lock_wait_timeout", NULL, ANY_SERVER, false },

@@ -270,7 +270,7 @@ struct climb {
 	size_t words;
 	grove_record_fn *fn;
 	void *payload;
-	int told;                   /* what fn said last */
+	int told;                   /* the last result of fn */
 	bool done;
 };
 
@@ -444,7 +444,7 @@ struct id_list {
 	int told;
 };
 
-/* Tell of one row: an id, or (`line`) a line. */
+/* Reports one row: an id, or (`line`) a line. */
 static int tell_id(struct sql_conn *c, struct id_list *k, struct sql_row *row, bool line,
 		   struct grove_buf *buf, struct grove_detail *d)
 {
@@ -490,7 +490,10 @@ static int list_ids(struct sql_conn *c, struct sql_work *w, struct grove_detail 
 	return rc ? rc : tell_ids(c, k, SQL_WITHOUT_ID, d);
 }
 
-/* An answer that breaks off is asked for again from the beginning: `fn` may hear an id twice. */
+/*
+ * If an answer breaks off, it is requested again from the beginning, so `fn` may get an id
+ * twice.
+ */
 int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
 		   void *payload, struct grove_detail *d)
 {

@@ -52,7 +52,7 @@ struct sqlite_store {
 	unsigned writers;      /* how many there were */
 	int wal_pages;         /* in the write-ahead log after the last commit; atomic */
 	int moved_pages;       /* of these, how many are in the file already; used by the thread that moves them */
-	bool moving;           /* somebody does; atomic */
+	bool moving;           /* a thread is moving them; atomic */
 	/*
 	 * The state of the file after our last commit. The writer's epoch is its state
 	 * after the transaction has begun: while they are the same, nobody has changed
@@ -87,7 +87,7 @@ static inline struct sqlite_conn *grove__sqlite_conn(struct sql_conn *c)
 int grove__sqlite_work(struct sql_store *s, struct sql_work *w, struct grove_detail *d);
 /* Makes all commits so far as durable as `sync` asks. */
 int grove__sqlite_settle(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
-/* Closes the file; nobody uses the store any more. */
+/* Closes the file. Call when nobody uses the store any more. */
 void grove__sqlite_disconnect(struct sqlite_store *s);
 /* Creates the tables if there are none, or upgrades them, completely or not at all. */
 int grove__sqlite_init(struct grove_store *st, struct grove_detail *d);

@@ -29,7 +29,8 @@ enum {
 	BUSY_MS = 5000,
 	IDLE_MAX = 8,
 	MOVE_FROM = 4000,           /* pages in the write-ahead log */
-	MOVE_AT_ONCE = 32768,       /* if it was never empty for so long, writers have to wait */
+	MOVE_AT_ONCE = 32768,       /* if it has been in use for this long without a break,
+	                               writers have to wait */
 	STRETCH_FROM = 16,          /* syncs */
 	STRETCH_TO = 4 << 20        /* a little more than SQLite lets accumulate there */
 };
@@ -648,7 +649,7 @@ static void move_pages(struct sqlite_store *s)
 
 	if (pages < MOVE_FROM || __atomic_exchange_n(&s->moving, true, __ATOMIC_ACQUIRE))
 		return;
-	/* fewer than before: the log has begun anew */
+	/* fewer than before: the log has started over */
 	if (pages < s->moved_pages)
 		s->moved_pages = 0;
 	if (pages - s->moved_pages >= MOVE_FROM && !take_reader(s, &c, NULL)) {
@@ -699,7 +700,7 @@ int grove__sqlite_work(struct sql_store *base, struct sql_work *w, struct grove_
 	return rc;
 }
 
-/* Does nothing but what every write does first. */
+/* Does only what every write does first. */
 static int touch(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	(void)c;

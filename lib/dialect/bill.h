@@ -1,5 +1,5 @@
 /*
- * dialect/bill.h: what the dialects say that they were billed for.
+ * dialect/bill.h: what the dialects say they were billed for.
  */
 #ifndef GROVE_DIALECT_BILL_H
 #define GROVE_DIALECT_BILL_H
@@ -8,15 +8,15 @@
 
 /* --- bill.c: what they share --- */
 
-/* A count or a price; 0 for what is no number, or less than nothing. */
+/* Reads a count or a price; 0 if it is not a number, or negative. */
 double grove__bill_number(struct grove_slice raw);
-/* A key of two parts; GROVE_ENOMEM. */
+/* Makes a key of two parts. GROVE_ENOMEM. */
 int grove__bill_key(struct grove__arena *tmp, struct grove_slice a, struct grove_slice b,
 		    struct grove_slice *out);
 
 /* --- the family of pi --- */
 
-/* Places in the table of members, after pi's own. */
+/* Indexes in the table of members, after pi's own. */
 enum {
 	PI_BILL_USAGE, PI_BILL_MODEL, PI_BILL_MESSAGE_USAGE, PI_BILL_MESSAGE_MODEL, PI_BILL_TOOL,
 	PI_BILL_DETAILS,
@@ -25,7 +25,7 @@ enum {
 extern const struct grove__json_member grove__pi_bill_members[PI_BILL_MEMBERS];
 struct grove_slice grove__pi_bill_member(const struct grove__json_line *l, const char *line,
 					 unsigned member);
-/* From a raw usage and a raw model. 1: that is no usage. */
+/* Reads a raw usage and a raw model. Returns 1 if it is not a usage. */
 int grove__pi_bill(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		   const struct grove__entry *e, struct grove_slice usage, struct grove_slice model,
 		   struct grove__billed *out);

@@ -1,17 +1,16 @@
 /*
- * dialect/calls.c: the tool calls that messages make and answer.
+ * dialect/calls.c: the tool calls in messages, and their results.
  *
- * pi's family has blocks of type toolCall in a reply and one message for each
- * answer; Claude has blocks of type tool_use, and the answers are blocks of a
- * user's message.
+ * In pi's family, a reply has blocks of type toolCall and each result is a message. Claude
+ * has blocks of type tool_use, and the results are blocks of a user message.
  */
 #include "dialect/calls.h"
 
 #include "json/value.h"
 
 struct shape {
-	const char *call;            /* the type of a block that calls, its id is `id` */
-	const char *answer;          /* … of one that answers; NULL: a message does */
+	const char *call;            /* the type of a block that is a call, whose id is `id` */
+	const char *answer;          /* … that is a result; NULL if a message is one */
 	const char *answer_id;
 };
 

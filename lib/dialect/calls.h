@@ -1,5 +1,5 @@
 /*
- * dialect/calls.h: the tool calls that messages make and answer.
+ * dialect/calls.h: the tool calls in messages, and their results.
  */
 #ifndef GROVE_DIALECT_CALLS_H
 #define GROVE_DIALECT_CALLS_H
@@ -7,10 +7,9 @@
 #include "dialect/dialect.h"
 
 /*
- * `fn` for each call that a message makes, and for each that it answers: the id
- * of the call, raw. A reply that was broken off calls for nothing: its agent
- * does not run what is in it. What `fn` answers other than 0 ends it and is
- * handed back.
+ * Calls `fn` with the id, raw, of each call that a message makes or answers. Calls in a
+ * reply that was broken off do not count, because the agent does not run them. Stops if
+ * `fn` returns non-zero, and returns that.
  */
 typedef int grove__call_fn(void *payload, struct grove_slice id, bool answer);
 int grove__dialect_calls(const struct grove__dialect *dialect, struct grove_slice line,

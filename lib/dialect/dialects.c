@@ -7,7 +7,7 @@
  */
 #include "dialect/dialect.h"
 
-/* They are asked in this order; where two claim the same line, the first gets it. */
+/* In order of preference: if two claim the same line, the first gets it. */
 const struct grove__dialect *const grove__dialects[] = {
 	&grove__dialect_pi,
 	&grove__dialect_omp,
@@ -16,7 +16,7 @@ const struct grove__dialect *const grove__dialects[] = {
 	NULL,
 };
 
-/* xcsh was the first of its family to have blobs and a history; hosts stand on Claude's logs. */
+/* xcsh was the first of its family to have blobs and a history; hosts build on Claude's logs. */
 const struct grove__dialect_defaults grove__dialect_defaults = {
 	.session = &grove__dialect_pi,
 	.remote = &grove__dialect_claude,

@@ -41,7 +41,7 @@ const struct grove__dialect_heads grove__heads_pi = {
 /* ----------------------------------------------------------------- Claude Code */
 
 static const char *const claude_inside[] = { "message", "usage", "cache_creation", "server_tool_use", NULL };
-/* The last line of them changes from session to session, hardly ever in one. */
+/* Those in the last row differ between sessions, but hardly ever within one. */
 static const char *const claude_words[] = {
 	"type",      "role", "model",     "stop_reason", "subtype", "level", "service_tier", "permissionMode",
 	"sessionId", "cwd",  "gitBranch", "version",     "slug",    "userType", "entrypoint", NULL

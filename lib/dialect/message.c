@@ -1,10 +1,10 @@
-/* dialect/message.c: what all agents have in common in a message that a model is sent. */
+/* dialect/message.c: what messages to a model have in common in all agents. */
 #include "dialect/message.h"
 
 #include "base/utf8.h"
 #include "json/value.h"
 
-/* The first bytes of a raw string, cut between two characters, as text. */
+/* Decodes the first bytes of a raw string, cut between two characters. */
 static int text_start(struct grove_slice raw, size_t max, struct grove_buf *out)
 {
 	struct grove_buf part = GROVE_BUF_INIT;
@@ -24,7 +24,7 @@ static int text_start(struct grove_slice raw, size_t max, struct grove_buf *out)
 	return rc;
 }
 
-/* The first text of a message: its content is text, or blocks of which some are. */
+/* Gets the first text of a message, whose content is a string or blocks. */
 static int first_text(struct grove_slice content, size_t max, struct grove_buf *out)
 {
 	static const char *const name[] = { "text" };
@@ -65,7 +65,7 @@ int grove__message_head(const struct grove__message_members *m, size_t max, stru
 	grove__buf_clear(role);
 	grove__buf_clear(text);
 	rc = first_text(m->content, max, &raw);
-	/* half a surrogate pair is no character */
+	/* half a surrogate pair is not a character */
 	if (!rc)
 		rc = grove__utf8_repair_wtf8(text, grove__buf_slice(&raw));
 	if (!rc && grove__json_type_of(m->role) == JSON_STRING)

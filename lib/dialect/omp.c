@@ -1,10 +1,9 @@
 /*
  * dialect/omp.c: oh-my-pi's sessions, where they differ from xcsh's.
  *
- * A log begins with a slot of 256 bytes for the title, so that a new name needs
- * no new file; the header comes second. There are a few more types, a copy
- * carries more of its source's header along, and what is signed or encrypted
- * was never touched.
+ * A log begins with a slot of 256 bytes for the title, so that a new name does not need a
+ * new file; the header comes second. There are a few more types, a copy keeps more of its
+ * source's header, and signed or encrypted values are never changed.
  *
  *	{"type":"title","v":1,"title":"…","source":"user","updatedAt":…,"pad":"      "}
  *	{"type":"session","version":3,"id":"01a1de46-…","timestamp":…,"cwd":…}
@@ -41,7 +40,7 @@ static const struct grove__pi_shape shapes[] = {
 	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
 	{ GROVE_KIND_RULES, "ttsr_injection", false, { { "injectedRules" } } },
 	{ GROVE_KIND_CREDENTIAL, "credential_pin", false, { { "provider" }, { "hash" } } },
-	/* what a helper model used; its members in the order in which the host gives them */
+	/* the usage of a helper model; its members are in the order in which the host gives them */
 	{ GROVE_KIND_USAGE, "model_usage", false, { { NULL } } },
 	{ GROVE_KIND_NAME, "title_change", false,
 	  { { "title" }, { "source" }, { "previousTitle" }, { "trigger" } } },
@@ -54,7 +53,7 @@ static enum grove__line_class omp_index(const struct grove__json_line *l, const 
 {
 	enum grove__line_class class = grove__xcsh_index_as(&words, l, line, tmp, e);
 
-	/* it tells that there was a change; the name itself is in the slot */
+	/* it only says that there was a change; the name itself is in the slot */
 	if (e->kind == GROVE_KIND_NAME)
 		e->names = false;
 	return class;
@@ -88,7 +87,7 @@ static int spell(const struct grove__entry_spec *spec, struct grove_buf *out, st
 	return grove__out_finish(&o) ? grove__fail_nomem(d) : 0;
 }
 
-/* A member as the source's header has it. */
+/* Copies a member from the source's header. */
 static void put_member(struct grove__out *o, const char *name, struct grove_slice raw)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -106,7 +105,7 @@ static void put_title(struct grove__out *o, const struct grove__header_in *in)
 	grove__out_string_if(o, "titleSource", in->title ? in->title_source : NULL);
 }
 
-/* Providers keep what they cached under the name of the first session of a line. */
+/* Providers cache under the name of the first session of a lineage. */
 static void put_cache_key(struct grove__out *o, const struct grove__header_in *in)
 {
 	struct grove_slice key = grove__json_get(in->from_header, "providerPromptCacheKey");
@@ -160,7 +159,7 @@ static int compose_header(const struct grove__header_in *in, struct grove_buf *o
 	return grove__out_finish(&o);
 }
 
-/* A list of raw strings with one more at the end, unless it is there. */
+/* Adds a string to a list of raw strings, unless it is there already. */
 static int add_path(struct grove_buf *out, struct grove_slice list, const char *path)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -187,7 +186,7 @@ static int add_path(struct grove_buf *out, struct grove_slice list, const char *
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* The header remembers where the file has been. */
+/* The header records where the file has been. */
 static int move_header(struct grove_slice line, const char *cwd, const char *from,
 		       struct grove_buf *out)
 {
@@ -249,7 +248,7 @@ static int crumb_path(const struct grove__env *env, struct grove_buf *out)
 	return grove__xcsh_crumb_path(env, "omp", out);
 }
 
-/* An entry of its own tells what a helper model used. */
+/* The usage of a helper model has an entry of its own. */
 static int billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		  const struct grove__entry *e, struct grove__billed *out)
 {
@@ -305,7 +304,10 @@ const struct grove__dialect grove__dialect_omp = {
 	.recognise = {
 		.claims = claims,
 		.root = "/.omp/agent/sessions",
-		/* files next to it could be xcsh's and count as such: most logs show whose they are */
+		/*
+		 * adjacent files could be xcsh's, and count as such: most logs show whose
+		 * they are
+		 */
 	},
 	.read.index = omp_index,
 	.usage.billed = billed,

@@ -7,7 +7,7 @@
 #include "dialect/dialect.h"
 
 int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
-/* Does a compaction carry a summary that its provider reads itself? */
+/* Returns true if a compaction has a summary that its provider reads itself. */
 bool grove__omp_own_summary(struct grove_slice line);
 int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			int64_t time, bool newest_compaction, const struct grove_slice *edit,
@@ -16,9 +16,9 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
-/* --- omp_llm.c, omp_notice.c: what a model is told --- */
+/* --- omp_llm.c, omp_notice.c: what a model is sent --- */
 
-/* As grove__xcsh_llm(); none is merged or made up. */
+/* Like grove__xcsh_llm(), but nothing is merged or added. */
 int grove__omp_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 struct grove__xcsh_wording;

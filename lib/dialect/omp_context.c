@@ -21,7 +21,7 @@ static bool has_text(struct grove_slice raw)
 	return grove__json_type_of(raw) == JSON_STRING && raw.len > 2;
 }
 
-/* Where the provider has the history, only what came after it was told is kept beside it. */
+/* If the provider has the history, only what came after that is kept. */
 int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
 {
 	struct grove_slice provider, items, through;
@@ -33,7 +33,7 @@ int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *
 	return grove__json_type_of(through) == JSON_STRING ? grove__json_text(out, through) : 0;
 }
 
-/* A summary that the provider can read itself. */
+/* Returns a summary that the provider can read itself. */
 static struct grove_slice anthropic_part(struct grove_slice line)
 {
 	return grove__json_get(grove__json_get(line, "preserveData"), "anthropicCompaction");
@@ -95,7 +95,7 @@ static int put_frames(struct grove_buf *out, struct grove_slice frames)
 	return rc;
 }
 
-/* A block of text: `raw` and `more`, where they are texts, between two others. */
+/* Writes a block of text: `raw` and `more`, if they are texts, between two others. */
 static int put_text(struct grove_buf *out, const char *before, struct grove_slice raw,
 		    struct grove_slice more, const char *after)
 {
@@ -188,9 +188,9 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 	return grove__xcsh_messages_as(&voice, line, kind, time, newest_compaction, blobs, fn, payload);
 }
 
-/* --- what is not told again --- */
+/* --- what is not sent again --- */
 
-/* Texts that were seen, each with where. */
+/* The texts seen so far, and where. */
 struct seen {
 	struct grove__idmap map;
 	struct grove_slice *text;        /* unescaped, in `bytes` */
@@ -217,7 +217,7 @@ static void seen_release(struct seen *s)
 	free(s->text);
 }
 
-/* The text of a raw string, in b. */
+/* Decodes a raw string into b. */
 static struct grove_slice text_of(struct grove_buf *b, struct grove_slice raw, int *rc)
 {
 	grove__buf_clear(b);
@@ -261,7 +261,7 @@ static int seen_has(struct seen *s, struct grove_buf *tmp, struct grove_slice ra
 
 struct settling {
 	struct seen answered;            /* by a result, anywhere */
-	struct seen gone;                /* calls of replies that failed, so far */
+	struct seen gone;                /* calls of failed replies, so far */
 	struct grove_buf tmp, out;
 };
 
@@ -291,7 +291,7 @@ static int calls_gone(struct settling *s, struct grove_slice content)
 	return rc;
 }
 
-/* Is any call in there without an answer? */
+/* Returns 1 if any call in the content has no result. */
 static int unanswered(struct settling *s, struct grove_slice content, bool *any)
 {
 	struct grove__json_iter it;
@@ -311,8 +311,8 @@ static int unanswered(struct settling *s, struct grove_slice content, bool *any)
 }
 
 /*
- * The content without those calls. What was signed was signed with them, so
- * signatures and unreadable thoughts go, too. *left counts blocks.
+ * Writes the content without those calls. Signatures covered them, so signatures and
+ * unreadable thinking are dropped, too. *left counts blocks.
  */
 static int strip(struct settling *s, struct grove_slice content, struct grove_buf *out, size_t *left)
 {
@@ -342,7 +342,7 @@ static int strip(struct settling *s, struct grove_slice content, struct grove_bu
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* 1: it is not told. 0: *m is what is told instead, or itself. */
+/* Returns 1 if the reply is left out; otherwise *m is what is sent, perhaps unchanged. */
 static int settle_reply(struct settling *s, struct grove_slice *m)
 {
 	struct grove_slice content = grove__json_get(*m, "content");
@@ -352,7 +352,7 @@ static int settle_reply(struct settling *s, struct grove_slice *m)
 	bool any;
 	int rc;
 
-	/* one that was tried again: what came of it may be the other's as well */
+	/* it was retried, so its results may also belong to the other attempt */
 	if (grove__json_truthy(grove__json_get(*m, "retryRecovery")))
 		return 1;
 	if (failed(*m)) {

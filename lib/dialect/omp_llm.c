@@ -25,7 +25,7 @@ static int begin(struct telling *t, const char *role)
 	return grove__buf_addf(&t->json, "{\"role\":\"%s\",\"content\":[", role);
 }
 
-/* The rest, after the last block. */
+/* Writes the rest, after the last block. */
 static int end(struct telling *t, const struct grove__xcsh_message *m, struct grove_slice attribution)
 {
 	bool summary = m->form == XCSH_FORM_BRANCH || m->form == XCSH_FORM_COMPACTION;
@@ -50,7 +50,7 @@ static bool is_image(struct grove_slice block)
 
 enum which { ALL, IMAGES, OTHERS };
 
-/* Of the blocks all, or some, after what is there. */
+/* Appends all blocks, or some. */
 static int put_blocks(struct grove_buf *out, struct grove_slice blocks, enum which which)
 {
 	struct grove__json_iter it;
@@ -69,7 +69,7 @@ static int put_blocks(struct grove_buf *out, struct grove_slice blocks, enum whi
 	return rc;
 }
 
-/* A developer shows no images: they follow as a user's. */
+/* A developer message cannot contain images, so they follow in a user message. */
 static int tell_parted(struct telling *t, const struct grove__xcsh_message *m,
 		       struct grove_slice content, struct grove_slice attribution)
 {
@@ -96,7 +96,7 @@ static bool has_image(struct grove_slice content)
 	return false;
 }
 
-/* An extension's words are the program's, unless the user chose them by name. */
+/* An extension's text counts as the program's, unless the user invoked it by name. */
 static int tell_custom(struct telling *t, const struct grove__xcsh_message *m)
 {
 	struct grove_slice content = grove__json_get(m->json, "content");
@@ -121,7 +121,7 @@ static int tell_custom(struct telling *t, const struct grove__xcsh_message *m)
 	return rc ? rc : end(t, m, attribution);
 }
 
-/* A summary that brings blocks along needs no words around it. */
+/* A summary with blocks of its own needs no text around it. */
 static int tell_summary(struct telling *t, const struct grove__xcsh_message *m)
 {
 	struct grove_slice blocks = grove__json_get(m->json, "blocks");
@@ -148,7 +148,7 @@ static int tell_run(struct telling *t, const struct grove__xcsh_message *m)
 	return rc ? rc : end(t, m, grove__slice_str("\"user\""));
 }
 
-/* The files that are pictures, or those that are not: developers show no pictures. */
+/* Writes the files that are images, or those that are not: developer messages have no images. */
 static int tell_files(struct telling *t, const struct grove__xcsh_message *m, bool pictures)
 {
 	struct grove_slice files = grove__json_get(m->json, "files"), image;

@@ -1,5 +1,5 @@
 /*
- * dialect/omp_notice.c: notices about output that was cut, in oh-my-pi's words.
+ * dialect/omp_notice.c: notices about truncated output, as oh-my-pi words them.
  *
  *     [Showing lines 1-20 and 881-900 of 900; 860 middle lines (50.0KB) elided]
  *
@@ -15,8 +15,8 @@
  *     ### b.c
  *       1:1 unused
  *
- * The tree of directories has files first, each where it first appears. A
- * directory that holds nothing but another one shares a line with it.
+ * In the tree of directories files come first, in order of first appearance. A directory
+ * that contains nothing but another directory shares a line with it.
  */
 #include "dialect/omp.h"
 #include "dialect/xcsh_llm.h"
@@ -59,7 +59,7 @@ static int add_elided_lines(struct grove_buf *text, struct grove_slice t)
 	return rc ? rc : grove__buf_add_str(text, n == 1 ? " middle line (" : " middle lines (");
 }
 
-/* The beginning and the end are there. */
+/* For output with its beginning and end, but not its middle. */
 static int add_both_ends(struct grove_buf *text, struct grove_slice t)
 {
 	struct grove_slice head = grove__json_get(t, "headRange"), tail = grove__json_get(t, "tailRange");
@@ -106,28 +106,28 @@ static int shown(struct grove_buf *text, struct grove_slice t, bool *go_on)
 
 #define NONE SIZE_MAX
 
-/* A list in the order of coming. */
+/* A list in order of appearance. */
 struct list {
 	size_t first, last;
 };
 
 /* A directory or a file. */
 struct node {
-	struct grove_slice key;   /* its parent's number and its kind, then its name */
-	size_t parent, next;      /* next: of the same kind in the same directory */
+	struct grove_slice key;   /* its parent's index and its kind, then its name */
+	size_t parent, next;      /* next: the next of the same kind in the same directory */
 	struct list files, dirs;  /* of a directory */
 	struct list findings;     /* of a file */
 };
 
-/* The number of a parent, and a letter that tells a file from a directory. */
+/* A parent's index, and a letter that distinguishes files from directories. */
 #define KEY_HEAD (sizeof(size_t) + 1)
 
 struct tree {
 	struct grove__idmap map;
 	struct grove__arena keys;
-	struct node *nodes;       /* [0] is what they all stand in */
+	struct node *nodes;       /* [0] is the root */
 	size_t nr, cap;
-	size_t *next;             /* of each finding: the next one of that file */
+	size_t *next;             /* for each finding: the next one in the same file */
 	const struct grove__xcsh_finding *f;
 };
 
@@ -163,7 +163,7 @@ static int new_node(struct tree *t, size_t parent, struct grove_slice key, size_
 	return key.ptr ? grove__idmap_put(&t->map, key, (uint32_t)*out, &old) : 0;
 }
 
-/* The directory or file of that name in `parent`, made if need be. */
+/* Finds or creates the directory or file of that name in `parent`. */
 static int child(struct tree *t, size_t parent, bool is_dir, struct grove_slice name, size_t *out)
 {
 	struct grove_buf key = GROVE_BUF_INIT;
@@ -200,7 +200,7 @@ static bool is_slash(char c)
 	return c == '/' || c == '\\';
 }
 
-/* Put finding number `i` where it belongs. */
+/* Adds finding `i` to its file. */
 static int place(struct tree *t, size_t i)
 {
 	struct grove_slice path = t->f[i].path;
@@ -211,7 +211,7 @@ static int place(struct tree *t, size_t i)
 
 	while (end > p && is_slash(end[-1]))
 		end--;
-	/* the path of a URL is not one of ours */
+	/* the path of a URL is not a path of ours */
 	if (!memmem(path.ptr, path.len, "://", 3)) {
 		for (; !rc && p < end; p++) {
 			if (!is_slash(*p))
@@ -269,7 +269,7 @@ static int put_files(struct grove_buf *text, const struct tree *t, const struct 
 	return rc;
 }
 
-/* A directory's line, and that of the only one in it, and so on; *i is the last of these. */
+/* Writes a directory, joined with its only subdirectory, and so on; *i is the last of these. */
 static int put_dir(struct grove_buf *text, const struct tree *t, size_t *i, size_t depth)
 {
 	int rc = put_heading(text, depth);
@@ -285,7 +285,7 @@ static int put_dir(struct grove_buf *text, const struct tree *t, size_t *i, size
 	}
 }
 
-/* Is it told in the line of the directory that it stands in? */
+/* Returns true if it is joined to the line of its parent directory. */
 static bool is_folded(const struct tree *t, size_t i)
 {
 	const struct node *around = &t->nodes[t->nodes[i].parent];
@@ -293,7 +293,7 @@ static bool is_folded(const struct tree *t, size_t i)
 	return t->nodes[i].parent && around->files.first == NONE && around->dirs.first == around->dirs.last;
 }
 
-/* All of it, from the top down; no more memory is needed for a deep tree than for a flat one. */
+/* Writes the whole tree, without recursion: depth costs no memory. */
 static int put_tree(struct grove_buf *text, const struct tree *t)
 {
 	size_t i = t->nodes[0].dirs.first, depth = 1, start = text->len;

@@ -79,7 +79,10 @@ enum grove_role grove__pi_role(struct grove_slice raw)
 	return GROVE_ROLE_OTHER;
 }
 
-/* Neither a backslash nor anything but ASCII: eight bytes at a time, for ids are most of it. */
+/*
+ * Returns true for ASCII without a backslash; tests eight bytes at a time, because most
+ * texts are ids.
+ */
 static bool is_plain(struct grove_slice s)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
@@ -90,7 +93,7 @@ static bool is_plain(struct grove_slice s)
 
 		memcpy(&x, s.ptr + i, 8);
 		y = x ^ (ones * '\\');
-		/* a byte of y that is zero was a backslash */
+		/* a zero byte in y was a backslash */
 		if (((y - ones) & ~y & high) || (x & high))
 			return false;
 	}
@@ -212,7 +215,7 @@ static enum grove__line_class pi_index(const struct grove__json_line *l, const c
 	return grove__pi_index_as(&grove__pi_words, l, line, tmp, e);
 }
 
-/* A string member as kept text, NULL if it is not there or no string. */
+/* Copies a string member; NULL if it is absent or not a string. */
 static const char *kept(const struct grove__json_line *l, const char *line, unsigned member,
 			struct grove__arena *keep)
 {
@@ -221,13 +224,13 @@ static const char *kept(const struct grove__json_line *l, const char *line, unsi
 	if (grove__json_type_of(raw) != JSON_STRING)
 		return NULL;
 	text = grove__pi_text(keep, raw);
-	/* no memory is no empty text */
+	/* a failed allocation must not look like an empty text */
 	return text.ptr ? grove__arena_dup(keep, text) : NULL;
 }
 
 /*
- * None is version 1, and what is spelled in another way counts as the number
- * it reads as; what compares as 3 or more, or not at all, is left alone.
+ * A missing version is 1, and other spellings count as the number that JavaScript reads.
+ * What compares as 3 or more, or is not comparable, needs no migration.
  */
 static unsigned version_of(struct grove__arena *tmp, struct grove_slice raw)
 {
@@ -292,7 +295,7 @@ static const struct grove__dialect_header header = {
 	.migrated_id = grove__pi_migrated_id,
 };
 
-/* OpenClaw's list of its sessions: an object for each, under the name it has for it. */
+/* OpenClaw's list of sessions: an object for each, under the name it gave the session. */
 static int find_openclaw_name(struct grove_slice json, const char *id, struct grove_buf *out)
 {
 	struct grove__json_iter it;

@@ -7,7 +7,7 @@
 #include "dialect/dialect.h"
 #include "json/out.h"
 
-/* Places in the table of members, in pi.c. */
+/* Indexes in the table of members, in pi.c. */
 enum {
 	PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_VERSION, PI_CWD, PI_PARENT_SESSION,
 	PI_TARGET, PI_LABEL, PI_NAME, PI_CUSTOM_TYPE,
@@ -23,10 +23,9 @@ enum {
 #define PI_LEAF_MARK "grove.leaf"
 
 /*
- * The family. xcsh and oh-my-pi grew out of pi: the same tree, the same header,
- * most of the same types. What is common is in the pi files; what an agent of
- * the family says in its own way is told by its table of types and by the slots
- * it fills with functions of its own.
+ * The family. xcsh and oh-my-pi are derived from pi: the same tree, the same header, and
+ * most of the same types. The pi files have the common part; each agent's own spelling is
+ * in its table of types, and in the slots that it fills with its own functions.
  */
 
 /* How a type is spelled. */
@@ -36,11 +35,11 @@ struct grove__pi_shape {
 	bool base_last;               /* id, parent and time are at the end */
 	struct {
 		const char *name;
-		const char *fill;     /* raw, where there is no such member; NULL: left out */
-	} members[10];                /* its own, in their order */
+		const char *fill;     /* raw, used if the member is absent; NULL to leave it out */
+	} members[10];                /* its own, in order */
 };
 
-/* The types that an agent knows. Others are kept, and stand for nothing. */
+/* The types that an agent knows. Others are kept, but have no meaning. */
 struct grove__pi_words {
 	const struct grove__pi_shape *shapes;
 	size_t nr;
@@ -59,13 +58,13 @@ enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 void grove__pi_header(const struct grove__json_line *l, const char *line,
 		      struct grove__arena *keep, struct grove__header *h);
 enum grove_role grove__pi_role(struct grove_slice raw_role);
-/* The text of a raw string: in place if it is plain, else in the arena. */
+/* Decodes a raw string: in place if it is plain, else in the arena. */
 struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice raw);
 /* What `new Date(raw)` gives: ms or GROVE_NO_TIME. */
 int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw);
 
 /* pi_text.c */
-/* The text of a content: a string, or its text blocks with `between` between them. */
+/* Gets the text of a content: a string, or its text blocks separated by `between`. */
 int grove__pi_content_text(struct grove_slice content, char between, struct grove_buf *out);
 int grove__pi_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		   const struct grove__entry *e, struct grove__summary *sum);
@@ -102,7 +101,7 @@ int grove__pi_compose(const struct grove__input *in, const struct grove__place *
 int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove__input *in,
 			 const struct grove__place *at, struct grove_slice system,
 			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d);
-/* The time as text, "" outside the range of a date; and a member that may be absent. */
+/* Writes the time as text, "" outside the range of a date; and a member that may be absent. */
 void grove__pi_put_time(struct grove__out *o, const char *name, int64_t time);
 void grove__pi_put_tristate(struct grove__out *o, const char *name, enum grove_tristate is);
 int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
@@ -113,11 +112,11 @@ enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
 bool grove__pi_bare(const struct grove__input *in, enum grove_role *role);
 bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role);
 /*
- * Is the member of the line a message? What is said there may be too long to be
- * at hand; so long a one is there.
+ * Returns true if the member is a message. A very long one may not be in memory, but then
+ * it exists.
  */
 bool grove__pi_has_message(const struct grove__json_line *l, const char *line, unsigned member);
-/* A message without its message as a custom entry: a node of the tree that says nothing. */
+/* Turns a message entry without a message into a custom entry, a node without content. */
 int grove__pi_mute(struct grove_slice line, struct grove_buf *out);
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		     const struct grove_slice *first_kept, struct grove_buf *out);

@@ -42,7 +42,7 @@ int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct gro
 	return grove__json_type_of(t) == JSON_STRING ? grove__json_text(target, t) : 0;
 }
 
-/* `,"name":value`, or nothing where there is no such value. */
+/* Writes `,"name":value`, or nothing if the value is absent. */
 static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
 {
 	int rc;
@@ -53,7 +53,7 @@ static int put_member(struct grove_buf *out, const char *name, struct grove_slic
 	return rc ? rc : grove__json_put_raw(out, raw);
 }
 
-/* The level starts as "off"; the model is that of the last change, or of the last reply. */
+/* The level is "off" at first; the model is that of the last change, or of the last reply. */
 int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out)
 {
 	struct grove_slice level = grove__slice_str("\"off\""), provider = { NULL, 0 }, model = provider;
@@ -139,7 +139,10 @@ int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct 
 	return rc;
 }
 
-/* The message with another content; a string stands for one text block where roles want blocks. */
+/*
+ * Writes the message with another content. A string becomes a text block where the role
+ * requires blocks.
+ */
 static int with_content(struct grove_buf *out, struct grove_slice message, struct grove_slice content,
 			enum grove_role role)
 {
@@ -173,7 +176,7 @@ static int message(struct grove_slice line, enum grove_role role, const struct g
 	if (grove__json_type_of(m) != JSON_OBJECT)
 		return fn(payload, m);
 	content = grove__json_get(m, "content");
-	/* `custom` had another name once, which edits do not know */
+	/* `custom` once had another name, which edits do not know */
 	if (edit && (has_blocks(role) || grove__json_string_is(grove__json_get(m, "role"), "custom")))
 		rc = with_content(&b, m, *edit, role);
 	else if (content.len && grove__json_type_of(content) != JSON_NULL)
@@ -281,7 +284,7 @@ static int put_user(struct grove_buf *out, struct grove_slice text, struct grove
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* A value as JavaScript would put it into a text. */
+/* Adds a value as JavaScript would convert it to a string. */
 static int add_text(struct grove_buf *out, struct grove_slice raw)
 {
 	if (grove__json_type_of(raw) == JSON_STRING)
@@ -344,7 +347,7 @@ static int llm_custom(struct grove_slice m, struct grove_slice time, struct grov
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* What stands around a summary; the two forms really end differently. */
+/* The text around a summary; the two forms really end differently. */
 static const char branch_before[] =
 	"The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 static const char branch_after[] = "</summary>";
@@ -362,7 +365,7 @@ static int llm_summary(struct grove_slice m, const char *before, const char *aft
 	return rc ? rc : grove__buf_add_str(text, after);
 }
 
-/* One message. 1: the model does not see it. */
+/* Converts one message. Returns 1 if the model does not see it. */
 static int llm_one(struct grove_slice m, struct grove_buf *out)
 {
 	struct grove_slice role = grove__json_get(m, "role"), time = grove__json_get(m, "timestamp");

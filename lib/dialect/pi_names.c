@@ -25,7 +25,7 @@ static size_t hex(const uint8_t *bytes, size_t nr, char *out)
 	return 2 * nr;
 }
 
-/* Eight hex digits; after too many collisions a whole random UUID. */
+/* Eight hex digits or, after too many collisions, a whole random UUID. */
 size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40])
 {
 	uint8_t b[16];
@@ -45,9 +45,8 @@ size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40])
 }
 
 /*
- * Old files have no ids. The one a line gets depends on nothing but the
- * session and the line's number, so that every process, reading or writing,
- * now or later, sees the same tree.
+ * Old files have no ids. A line's id depends only on the session and the line number, so
+ * that every process, now or later, sees the same tree.
  */
 size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
 			     char out[40])
@@ -67,8 +66,8 @@ size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned
 }
 
 /*
- * A UUID of version 7: milliseconds, then a sequence of 41 bits that starts at
- * random and counts up, then random bits.
+ * A UUID of version 7: milliseconds, then a sequence of 41 bits that starts at a random
+ * value, then random bits.
  */
 void grove__pi_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40])
 {
@@ -106,7 +105,7 @@ bool grove__pi_session_id_ok(struct grove_slice id)
 	return true;
 }
 
-/* Runs of line ends become one space; then trimmed. */
+/* Turns runs of line ends into one space, and trims. */
 int grove__pi_clean_name(struct grove_slice name, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -171,7 +170,7 @@ bool grove__pi_parse_file_name(struct grove_slice name, int64_t *time, struct gr
 	return *time != GROVE_NO_TIME && grove__pi_session_id_ok(*id);
 }
 
-/* `~`, `~/x` and file:// as pi expands them; relative paths are taken from the cwd. */
+/* Expands `~`, `~/x` and file:// as pi does; relative paths are resolved against the cwd. */
 static int expand(const struct grove__env *env, const char *path, struct grove_buf *out)
 {
 	int rc = grove__js_file_url(path, out);

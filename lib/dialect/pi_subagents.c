@@ -35,7 +35,7 @@ static bool is_there(struct grove_slice v)
 	return v.len && grove__json_type_of(v) != JSON_NULL;
 }
 
-/* A member of the source's metadata, or of the source itself. */
+/* Returns a member of the source's metadata, or of the source itself. */
 static struct grove_slice part(struct grove_slice src, const char *name)
 {
 	struct grove_slice v = grove__json_get(grove__json_get(src, "metadata"), name);
@@ -84,7 +84,7 @@ static int same_text(struct grove_slice a, struct grove_slice b, bool *same)
 	return rc;
 }
 
-/* The item of a list that is about this task; empty if there is none. */
+/* Finds the item of a list that concerns this task; empty if there is none. */
 static int about(struct grove_slice list, struct grove_slice task, struct grove_slice *out)
 {
 	struct grove__json_iter it;
@@ -103,7 +103,7 @@ static int about(struct grove_slice list, struct grove_slice task, struct grove_
 	return rc;
 }
 
-/* Of a list those that are about this task; of an object its member of that name. */
+/* Selects from a list what concerns this task, or from an object its member of that name. */
 static int put_about(struct grove_buf *out, const char *name, struct grove_slice own,
 		     struct grove_slice list, struct grove_slice task)
 {
@@ -139,7 +139,7 @@ static int put_about(struct grove_buf *out, const char *name, struct grove_slice
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* How the workers ended, counted. */
+/* Counts how the workers ended. */
 struct ends {
 	unsigned nr, done, failed, stopped, open;
 };
@@ -182,7 +182,7 @@ static const char *end_of(const struct ends *e)
 	return e->open ? "\"running\"" : "\"partial\"";
 }
 
-/* One worker, from what is said of it (`w`, may be empty) and its task. */
+/* Writes one worker, from what is known about it (`w`, may be empty) and its task. */
 static int put_worker(struct grove_buf *out, struct grove_slice src, struct grove_slice w,
 		      struct grove_slice task, struct ends *ends)
 {
@@ -212,7 +212,7 @@ static int put_worker(struct grove_buf *out, struct grove_slice src, struct grov
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* Those that are told of, in that order, then tasks that nobody told of. */
+/* First those that are mentioned, in that order, then the other tasks. */
 static int put_workers(struct grove_buf *out, struct grove_slice src, struct grove_slice told,
 		       struct grove_slice tasks, struct ends *ends)
 {

@@ -13,10 +13,10 @@
 
 #include <stdlib.h>
 
-/* An ordered map of raw values: setting again keeps the place, removing does not. */
+/* An ordered map of raw values: setting a key again keeps its position, removing it does not. */
 struct item {
 	struct grove_slice key;    /* raw string */
-	struct grove_slice value;  /* ptr NULL: removed */
+	struct grove_slice value;  /* ptr NULL if removed */
 };
 struct map {
 	struct item *items;
@@ -126,7 +126,7 @@ static int add_tools(struct grove_slice message, struct map *m)
 	return rc;
 }
 
-/* `,"sections":{…}` and `,"toolsAdded":[…]`, where there are any. */
+/* Writes `,"sections":{…}` and `,"toolsAdded":[…]`, if there are any. */
 static int put_map(struct grove_buf *out, const char *name, const struct map *m, bool object)
 {
 	bool first = true;
@@ -172,7 +172,7 @@ int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time
 
 		if (!grove__json_string_is(grove__json_get(m, "role"), "system"))
 			continue;
-		/* without a time in any of them they do not count by themselves */
+		/* without a time in any of them they do not count on their own */
 		when = grove__json_get(m, "timestamp");
 		if (!settled)
 			dated = when.len > 0;

@@ -33,7 +33,7 @@ int grove__pi_content_text(struct grove_slice content, char between, struct grov
 	return rc;
 }
 
-/* When a message was sent: its own time if it is a number, else its entry's. */
+/* Returns when a message was sent: its own time if that is a number, else its entry's. */
 static int64_t message_time(const struct grove__json_line *l, const char *line,
 			    const struct grove__entry *e)
 {
@@ -86,7 +86,7 @@ struct teller {
 	grove_piece_fn *fn;
 	void *payload;
 	struct grove_buf text_room, title_room, call_room;
-	struct grove_slice call;  /* the id of the call at hand */
+	struct grove_slice call;  /* the id of the current call */
 	bool hidden;
 };
 
@@ -102,7 +102,7 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 
 static const struct grove_slice nothing = { NULL, 0 };
 
-/* What is read of a block. */
+/* The members read from a block. */
 enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, ID, MEMBERS };
 static const char *const in_block[MEMBERS] = { "type", "text", "thinking", "name", "arguments", "mimeType", "id" };
 
@@ -145,7 +145,7 @@ static int tell_content(struct teller *t, struct grove_slice content,
 	return rc;
 }
 
-/* A command and what it printed; `name` is where the command stands. */
+/* Reports a command and its output; `name` is the member with the command. */
 static int tell_run(struct teller *t, struct grove_slice m, const char *name)
 {
 	struct grove_slice code = grove__json_get(m, "exitCode");
@@ -158,7 +158,7 @@ static int tell_run(struct teller *t, struct grove_slice m, const char *name)
 	return rc;
 }
 
-/* Files that were mentioned, by their paths. */
+/* Reports mentioned files, by path. */
 static int tell_files(struct teller *t, struct grove_slice files)
 {
 	struct grove__json_iter it;
@@ -173,13 +173,13 @@ static int tell_files(struct teller *t, struct grove_slice files)
 	return rc;
 }
 
-/* What an extension says is for people unless it says that it is not. */
+/* An extension's message is for people unless it says otherwise. */
 static bool is_hidden(struct grove_slice m)
 {
 	return grove__json_type_of(grove__json_get(m, "display")) == JSON_FALSE;
 }
 
-/* What a tool answered. One that answered nothing did so, too. */
+/* Reports a tool's result, even an empty one. */
 static int tell_result(struct teller *t, struct grove_slice content, struct grove_slice call, struct grove_slice tool,
 		       bool error)
 {
@@ -216,7 +216,7 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 	return rc;
 }
 
-/* "model" + "provider/id": a change in a few words. */
+/* Reports a change in a few words: "model" + "provider/id". */
 static int tell_note(struct teller *t, const char *title, struct grove_slice a, const char *between,
 		     struct grove_slice b)
 {
@@ -237,7 +237,10 @@ static int tell_note(struct teller *t, const char *title, struct grove_slice a, 
 	return rc;
 }
 
-/* A note for each task of a batch, or each result; the batch where there are none. */
+/*
+ * Reports a note for each task of a batch, or for each result; for the batch itself if
+ * there are none.
+ */
 static int tell_delegation(struct teller *t, struct grove_slice line, bool begins)
 {
 	struct grove_slice list = grove__json_get(line, begins ? "tasks" : "results");

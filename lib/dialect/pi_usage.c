@@ -78,7 +78,7 @@ int grove__pi_billed(const struct grove__json_line *l, const char *line, struct 
 {
 	switch (e->kind) {
 	case GROVE_KIND_MESSAGE:
-		/* a tool may ask a model, too */
+		/* a tool may use a model, too */
 		if (e->role != GROVE_ROLE_ASSISTANT && e->role != GROVE_ROLE_TOOL_RESULT)
 			return 1;
 		return grove__pi_bill(l, line, tmp, e,

@@ -11,7 +11,7 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/* A compaction that keeps nothing names itself. */
+/* A compaction that keeps nothing refers to itself. */
 static const char own_id[] = "";
 
 static const struct grove__pi_shape shapes[] = {
@@ -80,7 +80,7 @@ static int put_name(struct grove_buf *out, const char *name)
 	return rc ? rc : grove__buf_add_str(out, "\":");
 }
 
-/* `,"name":value` in JSON.stringify's spelling. */
+/* `,"name":value` as JSON.stringify spells it. */
 static int put(struct grove_buf *out, const char *name, struct grove_slice raw)
 {
 	int rc = put_name(out, name);
@@ -112,13 +112,13 @@ static bool is_base(struct grove_slice key)
 	       grove__json_string_is(key, "parentId") || grove__json_string_is(key, "timestamp");
 }
 
-/* An input's members, found in one walk. Of those that are there twice the last one counts. */
+/* An input's members, found in one walk. The last of duplicates counts. */
 struct parts {
-	struct grove_slice own[OWN_MAX]; /* as the shape has them; ptr NULL: absent */
-	bool rest;                       /* there are members that the shape does not know */
+	struct grove_slice own[OWN_MAX]; /* in the order of the shape; ptr NULL if absent */
+	bool rest;                       /* there are members that the shape does not have */
 };
 
-/* Returns the place of a member in its shape, or OWN_MAX if it is none of the shape's. */
+/* Returns the index of a member in its shape, or OWN_MAX. */
 static size_t own_at(const struct grove__pi_shape *s, struct grove_slice key)
 {
 	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name; i++)
@@ -151,7 +151,7 @@ static struct grove_slice own(const struct grove__pi_shape *s, const struct part
 	return grove__slice(NULL, 0);
 }
 
-/* Members that the type does not know of are kept all the same, after its own. */
+/* Members that the type does not have are kept, after its own. */
 static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, struct grove_slice input)
 {
 	struct grove__json_iter it;
@@ -170,7 +170,7 @@ static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, stru
 		if (!rc)
 			rc = grove__buf_add_slice(&rest, it.value);
 	}
-	/* as one object, so that duplicates and index-like keys fall into place */
+	/* as one object, so that duplicate and index-like keys are handled as in JavaScript */
 	if (!rc && rest.len) {
 		rc = grove__buf_add_char(&rest, '}');
 		if (!rc)
@@ -190,7 +190,7 @@ static int bad(struct grove_detail *d, const char *why)
 	return grove__fail(d, GROVE_EINVAL, NULL, "%s", why);
 }
 
-/* The system message of a compaction is ours to add. */
+/* We add the system message of a compaction. */
 static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const char *name,
 		   const char *fill, struct grove_slice raw, const struct grove__place *at,
 		   struct grove_slice system)
@@ -224,7 +224,7 @@ static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const
 	return rc;
 }
 
-/* What would make an entry that no reader can use. */
+/* Rejects what would make an entry that no reader can use. */
 static int check(const struct grove__pi_shape *s, const struct grove__input *in, const struct parts *p,
 		 struct grove_buf *target, struct grove_detail *d)
 {
@@ -330,7 +330,7 @@ void grove__pi_input(const struct grove__json_line *l, const char *line, struct 
 	if (l->type != JSON_OBJECT)
 		return;
 	out->type = grove__json_span_of(l, line, PI_TYPE);
-	/* a bare message has a timestamp of its own, which is not the entry's */
+	/* a bare message has its own timestamp, which is not the entry's */
 	if (grove__json_type_of(out->type) != JSON_STRING) {
 		out->role = grove__json_span_of(l, line, PI_BARE_ROLE);
 		return;
@@ -370,7 +370,7 @@ void grove__pi_put_tristate(struct grove__out *o, const char *name, enum grove_t
 		grove__out_bool(o, name, is == GROVE_TRUE);
 }
 
-/* How each summary ends. */
+/* Writes the end of a summary. */
 static void put_details(struct grove__out *o, const char *details, const char *usage,
 			enum grove_tristate from_hook)
 {
@@ -487,7 +487,7 @@ int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *
 	return grove__json_edit_text(out, line, "cwd", grove__slice_str(cwd));
 }
 
-/* Version 1 had no tree: each entry gets an id and hangs below the one before it. */
+/* Version 1 had no tree: each entry gets an id, and the entry before it as its parent. */
 static size_t to_version_2(struct grove_slice line, const struct grove__migrate *m,
 			   struct grove__json_change *ch, struct grove_buf store[3], int *rc)
 {

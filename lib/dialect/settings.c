@@ -1,11 +1,11 @@
 /*
- * dialect/settings.c: the settings of a context, read back for people.
+ * dialect/settings.c: reads back the settings of a context, for people.
  */
 #include "dialect/message.h"
 
 #include "json/value.h"
 
-/* Append the text of a member to `out`; *has says whether there is one. */
+/* Appends the text of a member to `out`; *has says whether there is one. */
 static int text_of(struct grove_slice object, const char *name, struct grove_buf *out, bool *has)
 {
 	struct grove_slice raw = object.ptr ? grove__json_get(object, name) : object;
@@ -14,7 +14,7 @@ static int text_of(struct grove_slice object, const char *name, struct grove_buf
 	return *has ? grove__json_text(out, raw) : 0;
 }
 
-/* The model as PROVIDER/ID, or by the one name that it has. */
+/* Gets the model as PROVIDER/ID, or its only name. */
 static int model_of(struct grove_slice settings, struct grove_buf *out, bool *has)
 {
 	struct grove_slice model = grove__json_get(settings, "model");

@@ -3,7 +3,7 @@
 
 #include "json/value.h"
 
-/* What an image counts for, however large it is. */
+/* The estimate for an image, whatever its size. */
 #define IMAGE_TOKENS 1500
 #define TOKEN_BYTES 4
 
@@ -30,7 +30,7 @@ static uint64_t put(struct grove__weight *w, enum grove_part part, size_t bytes)
 	return tokens;
 }
 
-/* The bytes of a value without what JSON puts around it. */
+/* Returns the bytes of a value without JSON's quotes and brackets. */
 static size_t length(struct grove_slice raw)
 {
 	return raw.len >= 2 && raw.ptr[0] == '"' ? raw.len - 2 : raw.len;
@@ -42,9 +42,9 @@ static const char *const members[MEMBERS] = { "type", "content", "text", "thinki
 static const struct {
 	const char *type;
 	enum grove_part part;
-	int member;              /* that the model reads; TYPE: the block as a whole */
+	int member;              /* the member that the model reads; TYPE for the whole block */
 } blocks[] = {
-	{ "text", GROVE_PART_OTHER, TEXT },  /* of the part that its message is */
+	{ "text", GROVE_PART_OTHER, TEXT },  /* the same part as its message */
 	{ "thinking", GROVE_PART_THINKING, THINKING },
 	{ "redacted_thinking", GROVE_PART_THINKING, DATA },
 	{ "tool_use", GROVE_PART_TOOL_CALLS, INPUT },
@@ -72,7 +72,7 @@ static uint64_t add_block(struct grove__weight *w, struct grove_slice block, str
 {
 	size_t i;
 
-	/* the kind mostly comes first, and a text is nearly all of its block */
+	/* the type usually comes first, and a text is nearly the whole block */
 	if (block.len > 16 && !memcmp(block.ptr, "{\"type\":\"text\",", 15))
 		return put(w, part, block.len > 25 ? block.len - 25 : 0);
 	i = block_kind(of[TYPE]);
@@ -100,7 +100,7 @@ static uint64_t add_content(struct grove__weight *w, struct grove_slice content,
 	return tokens;
 }
 
-/* What a message is that says nothing else about itself. */
+/* Returns the part of a message that says nothing else about itself. */
 static enum grove_part part_of(enum grove_role role)
 {
 	switch (role) {
@@ -164,19 +164,22 @@ static uint64_t sum_of(struct grove_slice usage, const char *const names[TOKEN_M
 	return sum;
 }
 
-/* The tokens that a reply and all before it took, as it was billed: as pi writes that, else as Claude does. */
+/*
+ * Returns the tokens that a reply was billed for, including everything before it: in pi's
+ * members, or else in Claude's.
+ */
 static uint64_t billed(struct grove_slice usage)
 {
 	static const char *const pi[TOKEN_MEMBERS] = { "input", "output", "cacheRead", "cacheWrite" };
 	static const char *const claude[TOKEN_MEMBERS] = { "input_tokens", "output_tokens", "cache_read_input_tokens",
 							   "cache_creation_input_tokens" };
-	/* Claude's mostly begins with this, and has none of the others */
+	/* Claude's usage usually begins with this, and has none of the others */
 	uint64_t sum = grove__slice_starts(usage, "{\"input_tokens\"") ? 0 : sum_of(usage, pi);
 
 	return sum ? sum : sum_of(usage, claude);
 }
 
-/* A reply that was broken off was billed for what nobody knows. */
+/* The usage of a reply that was broken off is unreliable. */
 static bool broken_off(struct grove_slice stop)
 {
 	return grove__json_string_is(stop, "aborted") || grove__json_string_is(stop, "error");
@@ -203,7 +206,7 @@ int grove__weight_add(struct grove__weight *w, struct grove_slice message, const
 	w->since += *tokens;
 	if (role != GROVE_ROLE_ASSISTANT)
 		return 0;
-	/* what a compaction kept was billed before it */
+	/* what a compaction keeps was billed before it */
 	in_use = broken_off(m->stop_reason) || (w->summary != GROVE_NO_ENTRY && row < w->summary) ? 0 : billed(m->usage);
 	if (in_use) {
 		w->billed = in_use;
@@ -224,9 +227,9 @@ uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated)
 }
 
 /*
- * No agent records how much its model takes, and what its maker says changes without a
- * word in the session, so it is unknown, except that Claude Code names a model with a
- * window of a million tokens as such.
+ * No agent records the size of its model's context, and vendors change it without a trace
+ * in the session. So it is unknown, except that Claude Code marks a model with a window of
+ * a million tokens.
  */
 uint64_t grove__weight_limit(const struct grove__weight *w)
 {

@@ -24,7 +24,7 @@ static const struct grove__pi_shape shapes[] = {
 	{ GROVE_KIND_CONTEXT_CHANGE, "context_change", false,
 	  { { "contextName" }, { "tenant" }, { "namespace" } } },
 	{ GROVE_KIND_MODE, "mode_change", false, { { "mode" }, { "data" } } },
-	/* its members in the order in which the host gives them */
+	/* its members are in the order in which the host gives them */
 	{ GROVE_KIND_INIT, "session_init", false, { { NULL } } },
 	{ GROVE_KIND_COMPACTION, "compaction", false,
 	  { { "summary" }, { "shortSummary" }, { "firstKeptEntryId" }, { "tokensBefore" }, { "details" },
@@ -48,7 +48,7 @@ enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *w,
 {
 	enum grove__line_class class = grove__pi_index_as(w, l, line, tmp, e);
 
-	/* a value that is no object means nothing, whatever it is */
+	/* a value other than an object has no meaning */
 	if (l->type != JSON_OBJECT)
 		return LINE_SKIP;
 	if (class != LINE_ENTRY)
@@ -57,7 +57,7 @@ enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *w,
 		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TITLE));
 		return LINE_SLOT;
 	}
-	/* where nobody gave the session a name, its last short summary serves as one */
+	/* if nobody named the session, its last short summary serves as its name */
 	if (e->kind == GROVE_KIND_COMPACTION) {
 		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_SHORT_SUMMARY));
 		e->names = e->weak = e->text.len > 0;
@@ -137,7 +137,7 @@ static struct grove_slice unquoted(struct grove_slice raw)
 						 : grove__slice("", 0);
 }
 
-/* An id that is a time, and the time is the session's: no other agent makes such ids. */
+/* Returns true for an id that encodes the session's time: no other agent makes such ids. */
 static bool is_snowflake(struct grove_slice id, struct grove_slice timestamp)
 {
 	int64_t made = grove__xcsh_session_id_time(unquoted(id));

@@ -8,7 +8,7 @@
 
 /* --- xcsh.c: reading --- */
 
-/* What grove__pi_index_as() says, and title slots, and names by short summaries. */
+/* Like grove__pi_index_as(), plus title slots, and names from short summaries. */
 enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *words,
 					    const struct grove__json_line *l, const char *line,
 					    struct grove__arena *tmp, struct grove__entry *e);
@@ -24,26 +24,29 @@ int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct gro
 
 /* --- xcsh_context.c --- */
 
-/* `,"name":value`, or nothing where there is no such value. */
+/* Writes `,"name":value`, or nothing if the value is absent. */
 int grove__xcsh_put_member(struct grove_buf *out, const char *name, struct grove_slice raw);
 /* `,"timestamp":ms` */
 int grove__xcsh_put_ms(struct grove_buf *out, int64_t time);
 /*
- * What a provider kept of the conversation when it compacted it itself: raw
- * provider and items; false if it did not.
+ * Gets what a provider kept of the conversation when it compacted that itself: the raw
+ * provider and items. Returns false if it did not.
  */
 bool grove__xcsh_remote_history(struct grove_slice line, struct grove_slice *provider,
 				struct grove_slice *items);
 int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
-/* Hand on a message with what it refers to in its place. */
+/* Passes a message to `fn`, with references resolved. */
 int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
-/* How an agent of the family tells what has no message of its own, up to its time; 1: not at all. */
+/*
+ * How an agent of the family presents entries that are not messages, up to the timestamp; 1
+ * if not at all.
+ */
 struct grove__xcsh_voice {
 	int (*compaction)(struct grove_buf *out, struct grove_slice line);
 	int (*custom)(struct grove_buf *out, struct grove_slice line);
-	bool forgets_replay;          /* what belonged to a provider's session is left out */
+	bool forgets_replay;          /* leave out what belonged to a provider's session */
 };
 int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_slice line,
 			    enum grove_kind kind, int64_t time, bool newest_compaction,
@@ -62,7 +65,10 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
 		      struct grove_buf *out);
 int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out);
-/* The same in the place of this line, as long as it is. 1: it is no slot, or has no room. */
+/*
+ * Writes the slot again in place of this line, with the same length. Returns 1 if it is not
+ * a slot, or has no room.
+ */
 int grove__xcsh_slot_change(struct grove_slice line, const char *title, const char *source,
 			    const char *time, struct grove_buf *out);
 const char *grove__xcsh_slot_source(struct grove_slice line);
@@ -70,12 +76,15 @@ int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out);
 
 /* --- xcsh_names.c: ids and directories; `agent` is "xcsh" or "omp" --- */
 
-/* Where sessions, blobs and history are: ~/.xcsh/agent, what the environment says, or the XDG place. */
+/*
+ * The directory of sessions, blobs and history: ~/.xcsh/agent, or as the environment says,
+ * or by XDG.
+ */
 int grove__xcsh_data_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
-/* The same for what is known of terminals. */
+/* The same for the records of terminals. */
 int grove__xcsh_state_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
 int grove__xcsh_blobs_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
-/* The file of its prompt history. */
+/* The file with its prompt history. */
 int grove__xcsh_history_path(const struct grove__env *env, const char *agent, struct grove_buf *out);
 
 int grove__xcsh_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
@@ -86,13 +95,13 @@ int grove__xcsh_roots(const struct grove__env *env, const char *agent, grove__ro
 extern const char *const grove__xcsh_beside[];
 bool grove__xcsh_own_project(const char *name);
 void grove__xcsh_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
-/* When such an id was made; GROVE_NO_TIME if it is of another kind. */
+/* Returns when such an id was made, or GROVE_NO_TIME for another kind of id. */
 int64_t grove__xcsh_session_id_time(struct grove_slice id);
 size_t grove__xcsh_entry_id(const uint8_t random[16], bool again, char out[40]);
 
 /* --- xcsh_crumb.c: the last session of a terminal --- */
 
-/* The name of the terminal; 1 if it has none. */
+/* Gets the name of the terminal. Returns 1 if it has none. */
 int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out);
 int grove__xcsh_crumb_path(const struct grove__env *env, const char *agent, struct grove_buf *out);
 int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_buf *out);
@@ -101,46 +110,45 @@ bool grove__xcsh_crumb_parse(struct grove_slice text, struct grove_slice *cwd,
 
 /* --- xcsh_prepare.c, xcsh_restore.c: lines and blobs --- */
 
-/* How a reference begins; 64 lower-case hex digits follow. */
+/* The prefix of a reference; 64 lower-case hex digits follow. */
 #define GROVE__XCSH_BLOB "blob:sha256:"
 
 /*
- * A line as it is stored: blobs out, over-long strings cut, what must not be
- * kept removed. `line` is as JSON.stringify spells it, and so is the result.
- * `put` is called before any line that names the blob exists; without a sink
- * images stay where they are.
+ * Prepares a line for storage: moves images to blobs, cuts overlong strings, removes what
+ * must not be stored. `line` is spelled as by JSON.stringify, and so is the result. `put`
+ * is called before any line that names the blob exists; without a sink images stay in the
+ * line.
  *
- * Returns 0; 1 if the line needs no change (nothing in `out`); GROVE_ENOMEM, or
- * what `put` answered (nothing in `out`).
+ * Returns 0; 1 if the line needs no change; GROVE_ENOMEM or the result of `put`. `out` is
+ * empty unless it returns 0.
  */
 int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
 			struct grove_buf *out);
-/* The same by oh-my-pi's rules: what is signed stays as it is, more images go to blobs. */
+/* The same by oh-my-pi's rules: signed values are not changed, and more images go to blobs. */
 int grove__omp_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
 		       struct grove_buf *out);
 
 /*
- * A message or an entry as readers see it: references resolved wherever they
- * stand, stale replay metadata left out. What is no reference to its last digit
- * is left alone, and `get` never sees it; without a source all are.
+ * Restores a message or an entry for readers: resolves all references, leaves out stale
+ * replay metadata. What is not exactly a reference is left alone and not passed to `get`;
+ * without a source all references are.
  *
- * Returns 0; 1 if it is to be seen as it is (nothing in `out`); GROVE_ENOMEM.
+ * Returns 0; 1 if nothing changes (`out` is empty); or GROVE_ENOMEM.
  */
 int grove__xcsh_restore(struct grove_slice value, bool is_message,
 			const struct grove__blob_source *source, struct grove_buf *out);
-/* The same for blobs alone: all else stays as it is stored. */
+/* The same for blobs only: everything else stays as stored. */
 int grove__xcsh_resolve(struct grove_slice line, const struct grove__blob_source *source,
 			struct grove_buf *out);
 
-/* --- xcsh_llm.c: what a model is told --- */
+/* --- xcsh_llm.c: what a model is sent --- */
 
 /*
- * The messages of a context as plain LLM messages. `fn` gets each, and the
- * number of the message it came from (the first, if several were merged;
- * SIZE_MAX: it was made up). Most are handed on in their own bytes, whatever
- * these are. `now` is for the time of made-up ones.
+ * Turns the messages of a context into plain LLM messages. `fn` gets each, and the index of
+ * the message it came from (the first, if several were merged; SIZE_MAX if it was added).
+ * Most are passed on in their original bytes. Added ones get the time `now`.
  *
- * Returns 0, GROVE_ENOMEM, or what fn answered.
+ * Returns 0, GROVE_ENOMEM, or the result of fn.
  */
 int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 		    int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
@@ -148,8 +156,8 @@ int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 /* --- xcsh.c, omp.c: the table --- */
 
 /*
- * What xcsh and oh-my-pi do alike. Their tables in xcsh.c and omp.c begin with it, and
- * add the slots in which they differ.
+ * What xcsh and oh-my-pi have in common. Their tables in xcsh.c and omp.c begin with it,
+ * and add the slots in which they differ.
  */
 #define GROVE__XCSH_FAMILY \
 	.version = 3, \

@@ -27,7 +27,7 @@ bool grove__xcsh_remote_history(struct grove_slice line, struct grove_slice *pro
 	       grove__json_type_of(*items) == JSON_ARRAY;
 }
 
-/* Where the provider has the history, nothing is kept beside it. */
+/* If the provider has the history, nothing else is kept. */
 int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
 {
 	struct grove_slice provider, items;
@@ -122,7 +122,7 @@ int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_
 	default:
 		return 0;
 	}
-	/* 1: it says nothing */
+	/* 1: it has no text */
 	rc = rc ? rc : grove__xcsh_put_ms(&b, time);
 	rc = rc ? rc : grove__buf_add_char(&b, '}');
 	rc = rc ? rc : grove__xcsh_hand_on(grove__buf_slice(&b), false, blobs, fn, payload);

@@ -38,7 +38,7 @@ int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out)
 		v = env->getenv(env->getenv_payload, emulators[i].variable);
 		if (!v || !*v)
 			continue;
-		/* it becomes the name of a file: it must not lead out of its directory */
+		/* it becomes a file name, which must not lead out of the directory */
 		if (strchr(v, '/'))
 			return 1;
 		return grove__buf_addf(out, "%s%s", emulators[i].prefix, v);
@@ -64,7 +64,7 @@ int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_bu
 	return grove__buf_addf(out, "%s\n%s\n", cwd, path);
 }
 
-/* The line at the beginning of `s`, which becomes what follows it. */
+/* Takes the first line off `s`. */
 static struct grove_slice take_line(struct grove_slice *s)
 {
 	const char *lf = s->len ? memchr(s->ptr, '\n', s->len) : NULL;

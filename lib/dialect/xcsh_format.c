@@ -1,10 +1,9 @@
 /*
- * dialect/xcsh_format.c: the form that the program gives to its prompts.
+ * dialect/xcsh_format.c: the format that the program gives its prompts.
  *
- * Line by line: no white space at the end, tables without padding, and no blank
- * line where a list, a tag or another blank line makes it superfluous. What
- * is between code fences stays. oh-my-pi leaves blank lines that are
- * alone, but before the end of a tag, and takes all that do not.
+ * Line by line: no trailing white space, tables without padding, and no blank line that a
+ * list, a tag or another blank line makes superfluous. Code between fences is not changed.
+ * oh-my-pi keeps single blank lines, except before a closing tag, and drops all others.
  */
 #include "dialect/xcsh_llm.h"
 
@@ -13,12 +12,12 @@
 
 struct format {
 	struct grove_buf *out;
-	bool any;             /* a line was put */
-	size_t blanks;        /* blank lines since, not put yet */
-	bool after_tag;       /* that line is an opening tag */
+	bool any;             /* a line was written */
+	size_t blanks;        /* blank lines since then, not written yet */
+	bool after_tag;       /* the last line is an opening tag */
 };
 
-/* White space is taken off the right end only. */
+/* Trims the right end only. */
 static struct grove_slice trim_end(struct grove_slice line)
 {
 	struct grove_slice t = grove__js_trim(line);
@@ -109,7 +108,7 @@ static int put_cell(struct grove_buf *out, struct grove_slice cell, bool separat
 	return rc ? rc : grove__buf_add_char(out, '|');
 }
 
-/* Of a separator the cells with nothing in them are dropped, and nothing at all is "||". */
+/* A separator loses its empty cells, and becomes "||" if none is left. */
 static int put_row(struct grove_buf *out, struct grove_slice row)
 {
 	const char *p = row.ptr + 1, *end = row.ptr + row.len;
@@ -128,7 +127,7 @@ static int put_row(struct grove_buf *out, struct grove_slice row)
 	return rc || out->len > start ? rc : grove__buf_add_char(out, '|');
 }
 
-/* Go to a new line, the blank ones before it first. */
+/* Begins a new line, after the pending blank ones. */
 static int begin(struct format *f)
 {
 	int rc = 0;

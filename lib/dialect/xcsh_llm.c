@@ -13,7 +13,7 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/* The two sentences are ours; the program has others. */
+/* The wording of both is ours; the program has another. */
 static const char branch_intro[] =
 	"What follows sums up a branch that this conversation came back from:";
 static const char compaction_intro[] =
@@ -70,7 +70,7 @@ static int add_fenced(struct grove_buf *t, const char *before, struct grove_slic
 	return rc ? rc : grove__buf_add_str(t, after);
 }
 
-/* The words around a run. */
+/* The text around a command's output. */
 struct run {
 	const char *source, *before, *after, *output, *cancelled, *failed;
 };
@@ -170,7 +170,7 @@ int grove__xcsh_put_text(struct grove_buf *out, struct grove_slice text)
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* Images of the files that are mentioned; `out` may be NULL. Is there any? */
+/* Writes the images among the mentioned files; `out` may be NULL. Returns whether there is any. */
 static int file_images(struct grove_slice m, struct grove_buf *out, bool *any)
 {
 	struct grove__json_iter it;
@@ -191,7 +191,7 @@ static int file_images(struct grove_slice m, struct grove_buf *out, bool *any)
 	return rc;
 }
 
-/* What is between the brackets of an array. */
+/* Returns what is between the brackets of an array. */
 static struct grove_slice inside(struct grove_slice array)
 {
 	const char *end = array.ptr + array.len - 1;
@@ -202,7 +202,7 @@ static struct grove_slice inside(struct grove_slice array)
 	return grove__slice(p, (size_t)(end - p));
 }
 
-/* The blocks of a user's message, without brackets. */
+/* Writes the blocks of a user message, without brackets. */
 static int put_blocks(struct grove_buf *out, const struct grove__xcsh_message *m)
 {
 	struct grove_slice content = grove__json_get(m->json, "content");
@@ -262,7 +262,7 @@ static int put_member(struct grove_buf *out, const char *name, struct grove_slic
 	return rc ? rc : grove__buf_add_slice(out, raw);
 }
 
-/* A message that has the wrong role for a model, as a user's. */
+/* Turns a message with a role that models do not have into a user message. */
 static int put_as_user(struct grove_buf *out, const struct grove__xcsh_message *m,
 		       struct grove_slice content)
 {
@@ -307,8 +307,8 @@ static int join_texts(struct grove_slice content, struct grove_buf *t)
 }
 
 /*
- * What is left of a result that was pruned: its texts in one block, where the
- * first of them was; and, if they are kept, the blocks that are none.
+ * What is left of a pruned result: its texts in one block, where the first of them was, and
+ * with `others` the other blocks.
  */
 static int pruned_content(struct grove_slice content, bool others, struct grove_buf *out)
 {
@@ -394,7 +394,7 @@ static int put_missing(struct grove_buf *out, const struct grove__xcsh_turn *t, 
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* The content of `nr` users' messages in a row. */
+/* Writes the content of `nr` consecutive user messages. */
 static int put_contents(struct grove_buf *out, const struct grove__xcsh_turn *turns, size_t nr)
 {
 	size_t i, start;
@@ -421,7 +421,7 @@ struct telling {
 	struct grove_buf content, json;
 };
 
-/* One message, made of `nr` turns. */
+/* Writes one message made of `nr` turns. */
 static int tell_one(struct telling *t, const struct grove__xcsh_turn *turns, size_t nr)
 {
 	const struct grove__xcsh_message *m = turns->message;

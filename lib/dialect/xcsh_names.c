@@ -3,21 +3,20 @@
  *
  *	~/.xcsh/agent/{sessions,blobs,history.db,terminal-sessions}
  *
- * PI_CONFIG_DIR is another name for .xcsh, PI_CODING_AGENT_DIR another agent
- * directory. With the usual agent directory, an existing $XDG_DATA_HOME/xcsh
- * takes its place for data, $XDG_STATE_HOME/xcsh for state. oh-my-pi does the
- * same with `omp` for `xcsh`; with a profile (OMP_PROFILE, PI_PROFILE) it is
- * ~/.omp/profiles/NAME/agent and $XDG_DATA_HOME/omp/profiles/NAME, whatever
- * PI_CODING_AGENT_DIR says.
+ * PI_CONFIG_DIR replaces .xcsh, and PI_CODING_AGENT_DIR the agent directory. With the
+ * default agent directory, an existing $XDG_DATA_HOME/xcsh replaces it for data and
+ * $XDG_STATE_HOME/xcsh for state. oh-my-pi does the same with `omp` instead of `xcsh`; with
+ * a profile (OMP_PROFILE, PI_PROFILE) it uses ~/.omp/profiles/NAME/agent and
+ * $XDG_DATA_HOME/omp/profiles/NAME, whatever PI_CODING_AGENT_DIR says.
  *
- * Below sessions/ a working directory is known by its real path:
+ * Below sessions/, a working directory is named after its real path:
  *
  *	~               -
  *	~/a/b           -a-b
  *	/tmp/x          -tmp-x
  *	/opt/a/b        --opt-a-b--
  *
- * Several of them may share a name; the truth is the cwd in each header.
+ * Several may share a name; the cwd in each header decides.
  */
 #include "dialect/pi.h"
 #include "dialect/xcsh.h"
@@ -33,7 +32,7 @@ static const char *variable(const struct grove__env *env, const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* Append `path` without empty parts, "." and "..", as path.resolve() would. */
+/* Appends `path` without empty parts, "." and "..", as path.resolve() would. */
 static int add_resolved(struct grove_buf *out, const char *path)
 {
 	size_t start = out->len;
@@ -58,7 +57,7 @@ static int add_resolved(struct grove_buf *out, const char *path)
 	return rc || out->len > start ? rc : grove__buf_add_char(out, '/');
 }
 
-/* From the cwd, if it is relative. */
+/* Resolves a relative path against the cwd. */
 static int resolved(const struct grove__env *env, const char *path, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -70,7 +69,7 @@ static int resolved(const struct grove__env *env, const char *path, struct grove
 	return rc;
 }
 
-/* What Windows takes for a device, whatever follows a dot: con, com1, … */
+/* Returns true for device names of Windows, with any extension: con, com1, … */
 static bool is_device(struct grove_slice name)
 {
 	static const char *const devices[] = { "con", "prn", "aux", "nul", "com", "lpt" };
@@ -100,7 +99,7 @@ static bool is_profile(struct grove_slice name)
 	       !grove__slice_eq(name, grove__slice_str("default"));
 }
 
-/* The profile that oh-my-pi runs with; empty: none. */
+/* Returns oh-my-pi's profile, or an empty slice. */
 static struct grove_slice profile(const struct grove__env *env, const char *agent)
 {
 	const struct grove_slice none = { "", 0 };
@@ -110,13 +109,13 @@ static struct grove_slice profile(const struct grove__env *env, const char *agen
 	if (strcmp(agent, "omp") != 0)
 		return none;
 	v = env->getenv(env->getenv_payload, "OMP_PROFILE");
-	if (!v) /* one that is empty says that there is none */
+	if (!v) /* an empty value means none */
 		v = env->getenv(env->getenv_payload, "PI_PROFILE");
 	name = grove__js_trim(grove__slice_str(v ? v : ""));
 	return is_profile(name) ? name : none;
 }
 
-/* "/profiles/NAME", or nothing. */
+/* Appends "/profiles/NAME", or nothing. */
 static int add_profile(const struct grove__env *env, const char *agent, struct grove_buf *out)
 {
 	struct grove_slice name = profile(env, agent);
@@ -149,7 +148,7 @@ static int agent_dir(const struct grove__env *env, const char *agent, struct gro
 	return resolved(env, dir, out);
 }
 
-/* What the XDG variable says, if the agent has been there; else the agent's own directory. */
+/* Returns the XDG directory if the agent has created it; otherwise the agent's own. */
 static int base_dir(const struct grove__env *env, const char *agent, const char *xdg_name,
 		    struct grove_buf *out)
 {
@@ -198,7 +197,7 @@ int grove__xcsh_history_path(const struct grove__env *env, const char *agent, st
 	return rc ? rc : grove__buf_add_str(out, "/history.db");
 }
 
-/* An agent that went over to the XDG place may have left sessions in the old one. */
+/* An agent that moved to the XDG directory may have left sessions in the old one. */
 int grove__xcsh_roots(const struct grove__env *env, const char *agent, grove__root_fn *fn,
 		      void *payload)
 {
@@ -222,7 +221,7 @@ int grove__xcsh_roots(const struct grove__env *env, const char *agent, grove__ro
 
 /* --- the directory of a cwd --- */
 
-/* The real path; what does not exist is taken by its name. */
+/* Gets the real path; a path that does not exist stays as it is. */
 static int canonical(const struct grove__env *env, const char *path, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -236,7 +235,7 @@ static int canonical(const struct grove__env *env, const char *path, struct grov
 	return rc;
 }
 
-/* The rest of `path` below `root`, NULL if it is not there. */
+/* Returns the part of `path` below `root`, or NULL. */
 static const char *below(const char *root, const char *path)
 {
 	size_t n = root[1] ? strlen(root) : 0;
@@ -244,7 +243,7 @@ static const char *below(const char *root, const char *path)
 	if (strncmp(root, path, n) || (path[n] && path[n] != '/'))
 		return NULL;
 	path += n + !!path[n];
-	/* a child whose name begins with two dots looks like a way out, to the agent as well */
+	/* the agent, too, takes a child whose name begins with two dots for a way out */
 	return strncmp(path, "..", 2) ? path : NULL;
 }
 
@@ -314,9 +313,8 @@ static int tell_absolute(const struct grove__env *env, const char *path, project
 }
 
 /*
- * Earlier generations knew absolute names only: of the path as it was given, as
- * it was resolved, of the real one; and below the home directory as that is
- * called, wherever it leads.
+ * Earlier versions used only absolute names: of the path as given, as resolved, and the
+ * real one; and below the home directory as it is spelled, wherever that leads.
  */
 int grove__xcsh_old_projects(const struct grove__env *env, const char *cwd, project_fn *fn,
 			     void *payload)
@@ -361,7 +359,7 @@ bool grove__xcsh_own_project(const char *name)
 #define EPOCH_MS ((int64_t)1420070400000)  /* 2015 */
 #define SEQ_BITS 22
 
-/* A snowflake: 42 bits of milliseconds, 22 of a counter that begins at random. */
+/* A snowflake: 42 bits of milliseconds, then a 22-bit counter that starts at a random value. */
 void grove__xcsh_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40])
 {
 	uint64_t ms = time > EPOCH_MS ? (uint64_t)(time - EPOCH_MS) : 0;
@@ -387,7 +385,7 @@ int64_t grove__xcsh_session_id_time(struct grove_slice id)
 	return (int64_t)(v >> SEQ_BITS) + EPOCH_MS;
 }
 
-/* Eight hex digits; after too many collisions sixteen. */
+/* Eight hex digits or, after too many collisions, sixteen. */
 size_t grove__xcsh_entry_id(const uint8_t random[16], bool again, char out[40])
 {
 	size_t nr = again ? 8 : 4;

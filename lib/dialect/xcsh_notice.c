@@ -1,5 +1,5 @@
 /*
- * dialect/xcsh_notice.c: notices about output that was cut, in xcsh's words.
+ * dialect/xcsh_notice.c: notices about truncated output, as xcsh words them.
  *
  *     [Showing lines 801-900 of 900 (50.0KB limit). Use sel=L901 to continue]
  *
@@ -55,7 +55,7 @@ int grove__xcsh_add_size(struct grove_buf *text, double n)
 		digits[grove__js_number(digits, n)] = '\0';
 		return grove__buf_addf(text, "%sB", digits);
 	}
-	if (!(n >= 1024)) /* nobody said */
+	if (!(n >= 1024)) /* unknown */
 		return grove__buf_add_str(text, "NaNGB");
 	for (n /= 1024; i < 2 && n >= 1024; i++)
 		n /= 1024;
@@ -117,12 +117,12 @@ static int add_limit(struct grove_buf *text, struct grove_slice limit, const cha
 
 /* --- what a language server found --- */
 
-/* What one is about, and where that stands. */
+/* A finding, with its file and position. */
 struct finding {
 	struct grove_slice dir;   /* empty: none */
 	struct grove_slice name;
 	struct grove_slice rest;
-	size_t order;             /* of the file it is about, then its own */
+	size_t order;             /* first that of its file, then its own */
 	size_t dir_order;
 	size_t own;
 };
@@ -134,7 +134,7 @@ static const char *digits_end(const char *p, const char *end)
 	return p;
 }
 
-/* Does `p`, after a colon, begin LINE:COL and white space? */
+/* Returns true if `p`, after a colon, begins with LINE:COL and white space. */
 static bool is_place(const char *p, const char *end)
 {
 	const char *q = digits_end(p, end), *r;
@@ -210,7 +210,7 @@ static int cmp_order(const void *va, const void *vb)
 	return a->own < b->own ? -1 : a->own > b->own;
 }
 
-/* By directory and file, each where it first appears. */
+/* Groups by directory and file, in order of first appearance. */
 static void group(struct finding *f, size_t nr)
 {
 	size_t i, j, k, first;
@@ -237,7 +237,7 @@ static int put_finding(struct grove_buf *text, const struct finding *f, const st
 	bool new_file = !before || before->order != f->order;
 	int rc = 0;
 
-	/* a file without directory stands for one */
+	/* a file without a directory counts as one */
 	if (before && (new_dir || (new_file && !f->dir.len)))
 		rc = grove__buf_add_str(text, "\n\n");
 	else if (before)
@@ -277,7 +277,7 @@ static int add_findings(struct grove_buf *text, const struct grove__xcsh_finding
 	return rc;
 }
 
-/* Where a message is in the buffer of all their texts. */
+/* The position of a message in the buffer of all texts. */
 struct piece {
 	size_t off, len;
 };
@@ -322,7 +322,7 @@ static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, con
 		rc = w->findings(text, f, nr_found);
 	if (!rc && others.len && nr_found)
 		rc = grove__buf_add_char(text, '\n');
-	if (!rc && others.len) /* without the first line end where nothing is above */
+	if (!rc && others.len) /* without the leading line end if nothing is above */
 		rc = grove__buf_add(text, others.ptr + !nr_found, others.len - !nr_found);
 	grove__buf_release(&others);
 	free(f);
@@ -350,7 +350,7 @@ static int add_diagnostics(struct grove_buf *text, struct grove_slice d,
 	return rc;
 }
 
-/* Between two parts, or before the first. */
+/* Writes what goes before each part. */
 static int part(struct grove_buf *text, size_t *nr)
 {
 	return grove__buf_add_str(text, (*nr)++ ? ". " : "\n\n[");

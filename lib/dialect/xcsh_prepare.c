@@ -1,18 +1,18 @@
 /*
- * dialect/xcsh_prepare.c: a line as it is stored.
+ * dialect/xcsh_prepare.c: prepares a line for storage.
  *
- * Lines have to stay small enough to be read back: images go to the blob store,
- * strings beyond the limit are cut, and what a stream left behind is not kept.
- * The program does the same, but also cuts what is worth nothing when it is
- * not whole. Here these stay as they are, however long:
+ * Lines have to stay small enough to be read back: images go to the blob store, strings
+ * beyond the limit are cut, and leftovers of streaming are dropped. The program does the
+ * same, but also cuts values that are worthless unless they are complete. We keep these,
+ * however long:
  *
  *     {"type":"image","data":…}  {"mimeType":…,"data":…}       an image, anywhere
- *     {"type":"thinking","thinking":…,"thinkingSignature":…}   the signature is over it
- *     {"type":"redactedThinking","data":…}  "encrypted_content":…   ciphers
+ *     {"type":"thinking","thinking":…,"thinkingSignature":…}   the signature covers it
+ *     {"type":"redactedThinking","data":…}  "encrypted_content":…   encrypted
  *
- * Whether a string is one of them shows when its object ends.
+ * Whether a string is one of them is known only at the end of its object.
  *
- * oh-my-pi has learned to leave most of these alone, and more:
+ * oh-my-pi now keeps most of these, and more:
  *
  *     {"type":"text","text":…,"textSignature":…}               whatever is signed, with
  *     {"type":"toolCall","arguments":…,"thoughtSignature":…}   all that is in it
@@ -34,7 +34,7 @@
 #define IMAGE_MIN ((size_t)1024)
 #define NOTICE "\n\n[Session persistence truncated large content]"
 #define KEEP (LIMIT - (sizeof NOTICE - 1))
-/* Longer than any that is worth a name. */
+/* Longer than any real one. */
 #define EXT_MAX 32
 
 enum { PUT_EMPTY = 1, PUT_CUT, PUT_IMAGE, PUT_URL, PUT_COUNT, PUT_COUNT_CUT };
@@ -42,8 +42,9 @@ enum { PUT_EMPTY = 1, PUT_CUT, PUT_IMAGE, PUT_URL, PUT_COUNT, PUT_COUNT_CUT };
 /* Where agents differ. */
 struct agent {
 	bool partial_json;   /* is kept */
-	bool signatures;     /* are kept whatever their length, and what they are over as it is */
-	bool more_images;    /* not only in content, also in images and frames; drawn ones; named by type */
+	bool signatures;     /* are kept, whatever their length, together with what they cover */
+	bool more_images;    /* also in images and frames, not only in content; generated ones;
+	                        named by type */
 };
 
 struct prepare {
@@ -54,7 +55,7 @@ struct prepare {
 
 static bool longer(struct grove_slice raw, size_t limit)
 {
-	/* no unit takes less than a byte */
+	/* a unit takes at least one byte */
 	return grove__json_type_of(raw) == JSON_STRING && raw.len - 2 > limit &&
 	       grove__xcsh_units(raw) > limit;
 }
@@ -113,8 +114,8 @@ static bool is_string(struct grove_slice raw)
 }
 
 /*
- * How the name of an image of this type (raw) ends, in `ext` (may be NULL);
- * false if it is no image's.
+ * Gets the file extension for an image type (raw) into `ext` (may be NULL). Returns false
+ * if it is not an image.
  */
 static bool image_ext(struct grove_slice mime, char *ext)
 {
@@ -136,7 +137,7 @@ static bool image_ext(struct grove_slice mime, char *ext)
 	if (!ext || !n)
 		return n > 0;
 	ext[n < EXT_MAX ? n : EXT_MAX - 1] = '\0';
-	/* those that are known by a shorter one */
+	/* use the usual short form */
 	if (!strcmp(ext, "jpeg"))
 		memcpy(ext, "jpg", sizeof "jpg");
 	else if (!strcmp(ext, "svg+xml"))
@@ -149,7 +150,7 @@ static bool has_type(const struct grove__xcsh_frame *f, const char *type)
 	return grove__json_string_is(f->member[XCSH_TYPE], type);
 }
 
-/* Base64, and enough of it to be a blob. */
+/* Returns true for base64 that is long enough for a blob. */
 static bool is_loose(struct grove_slice raw)
 {
 	return is_string(raw) &&
@@ -157,7 +158,7 @@ static bool is_loose(struct grove_slice raw)
 	       longer(raw, IMAGE_MIN - 1);
 }
 
-/* Where every reader looks for an image: in a content array, or where else the agent puts some. */
+/* Returns true where readers look for images: in a content array, or where this agent puts some. */
 static bool is_image(const struct prepare *p, const struct grove__xcsh_frame *f)
 {
 	if (f->key == XCSH_CONTENT)
@@ -172,7 +173,7 @@ static bool is_signature(struct grove_slice raw)
 	return is_string(raw) && raw.len > 2;
 }
 
-/* Is the object worth nothing if anything in it is changed? */
+/* Returns true if any change would make the object worthless. */
 static bool is_signed(const struct grove__xcsh_frame *f)
 {
 	return (has_type(f, "redactedThinking") && is_string(f->member[XCSH_DATA])) ||
@@ -230,9 +231,9 @@ static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
 	return rc;
 }
 
-/* --- what comes instead --- */
+/* --- replacements --- */
 
-/* Cut a text that is over the limit; never through a character. */
+/* Cuts a text that is over the limit, never within a character. */
 static int cut_text(struct grove_buf *text)
 {
 	const char *p = text->ptr, *end = p + text->len, *last = p;
@@ -244,7 +245,7 @@ static int cut_text(struct grove_buf *text)
 		p += grove__utf8_decode_wtf8(p, end, &cp);
 		n += cp < 0x10000 ? 1 : 2;
 	}
-	/* half a character, or one that has no second half, ends it */
+	/* stop before half a character, or a surrogate without its pair */
 	if (n > KEEP || grove__utf8_is_high(cp))
 		p = last;
 	grove__buf_cut(text, (size_t)(p - text->ptr));
@@ -261,7 +262,7 @@ static int put_blob(struct prepare *p, struct grove_slice bytes, const char *ext
 	return rc ? rc : grove__json_put_string(out, grove__buf_slice(&p->ref));
 }
 
-/* The image in the raw string `data`; `mime` is raw, too. */
+/* Stores the image in the raw string `data`; `mime` is raw, too. */
 static int put_image(struct prepare *p, struct grove_slice data, struct grove_slice mime,
 		     struct grove_buf *out)
 {
@@ -274,7 +275,7 @@ static int put_image(struct prepare *p, struct grove_slice data, struct grove_sl
 	return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), named ? ext : NULL, out);
 }
 
-/* As a Buffer encodes a string: a surrogate without the other becomes U+FFFD. */
+/* Encodes like JavaScript's Buffer: a lone surrogate becomes U+FFFD. */
 static int to_utf8(struct grove_buf *bytes, struct grove_slice text)
 {
 	const char *p = text.ptr, *end = p + text.len;
@@ -352,7 +353,7 @@ static int prepare(const struct agent *how, struct grove_slice line,
 	struct prepare p = { .rules = how, .sink = sink };
 	int rc;
 
-	/* most lines: nothing in them can be long enough, and none of the names is there */
+	/* fast path for most lines: nothing can be long enough, and none of the names occurs */
 	if (line.len <= LIMIT && !has(line, "\"image") && !has(line, "\"jsonlEvents\"") &&
 	    (how->partial_json || !has(line, "\"partialJson\"")) &&
 	    (!how->more_images || !has(line, "\"frames\"")))

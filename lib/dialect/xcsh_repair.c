@@ -1,21 +1,21 @@
 /*
- * dialect/xcsh_repair.c: every call gets its result, right after it.
+ * dialect/xcsh_repair.c: puts every call's result right after it.
  *
- * A model refuses a conversation in which an assistant's call is not followed
- * by its result. So for each assistant the results of its calls are looked for
- * further on; what is between comes after them:
+ * A model refuses a conversation in which a call is not followed by its result. So for each
+ * assistant message we look for the results of its calls further on; what is in between
+ * comes after them:
  *
  *     A(1,2)  user  R1  B(3)  R2  R3        as stored
- *     A(1,2)  R1  R2  user  B(3)  R3        as told
+ *     A(1,2)  R1  R2  user  B(3)  R3        as sent
  *
- * A call whose result is not there takes a copy of the last result with its id,
- * wherever that is; only else one is made up.
+ * A call without a result gets a copy of the last result with its id, wherever that is, or
+ * else an added one.
  *
- * The search of A looks at everything up to the last result it wants, or to the
- * end, if one is missing. The assistants in this reach (B) are displaced, and
- * have their turn when all the others are done. Since no search changes the
- * order of what it leaves, places can be told by the order as stored; an id's
- * results are a list with a cursor, so that no place is looked at twice.
+ * The search for A covers everything up to the last result it needs, or to the end if one
+ * is missing. The assistants in this range (B) are displaced, and handled when all the
+ * others are done. No search changes the order of what it leaves, so positions can be
+ * compared by the stored order. The results of an id are a list with a cursor, so no
+ * position is visited twice.
  */
 #include "dialect/xcsh_llm.h"
 
@@ -30,7 +30,7 @@ enum how { NOT_ASKED, FOUND, COPIED, MADE };
 struct call {
 	struct grove_slice id, name; /* raw */
 	size_t group;                /* its id */
-	size_t take;                 /* which message is its result */
+	size_t take;                 /* the message that is its result */
 	enum how how;
 };
 
@@ -39,21 +39,21 @@ struct caller {
 	size_t at;
 	size_t first, nr;  /* calls */
 	bool displaced;
-	bool made_first;   /* results that are made up come before those found */
+	bool made_first;   /* added results come before those found */
 };
 
-/* An id where it stands, in a call or a result. */
+/* An occurrence of an id, in a call or a result. */
 struct spot {
 	struct grove_slice id; /* text */
 	size_t at;             /* message */
-	size_t call;           /* SIZE_MAX: a result */
+	size_t call;           /* SIZE_MAX for a result */
 };
 
-/* All that share an id. */
+/* All occurrences of an id. */
 struct group {
-	size_t first, nr; /* places of results */
+	size_t first, nr; /* positions of results */
 	size_t cursor;
-	size_t asked;     /* by the caller of this number, plus 1 */
+	size_t asked;     /* 1 + the index of the caller */
 };
 
 struct repair {
@@ -63,8 +63,8 @@ struct repair {
 	struct grove_buf spots, calls, callers;
 	size_t nr_callers;
 	struct group *groups;
-	size_t *results; /* places, by group */
-	bool *used;      /* by message: a result that somebody took */
+	size_t *results; /* positions, by group */
+	bool *used;      /* by message: a result that was taken */
 };
 
 #define AT(buf, type, i) ((type *)(void *)(buf).ptr + (i))
@@ -171,7 +171,7 @@ static int make_groups(struct repair *r)
 	return 0;
 }
 
-/* Find the results of caller number `n`. Returns how far it had to look. */
+/* Finds the results of caller `n`. Returns how far it had to look. */
 static size_t resolve(struct repair *r, size_t n, bool *made)
 {
 	const struct caller *c = AT(r->callers, struct caller, n);
@@ -183,7 +183,7 @@ static size_t resolve(struct repair *r, size_t n, bool *made)
 		const size_t *results = r->results + g->first;
 
 		if (g->asked == n + 1)
-			continue; /* the id a second time */
+			continue; /* a repeated id */
 		g->asked = n + 1;
 		while (g->cursor < g->nr &&
 		       (results[g->cursor] <= c->at || r->used[results[g->cursor]]))
@@ -243,7 +243,7 @@ static int cmp_place(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-/* Those found, as they stand. */
+/* Adds those found, in stored order. */
 static int add_found(const struct repair *r, struct grove_buf *turns, const struct call *call,
 		     size_t nr)
 {
@@ -265,7 +265,7 @@ static int add_found(const struct repair *r, struct grove_buf *turns, const stru
 	return rc;
 }
 
-/* In the order of the calls, and only those that came by one of two ways. */
+/* Adds the others in the order of the calls, for one of the two ways. */
 static int add_others(const struct repair *r, struct grove_buf *turns, const struct call *call,
 		      size_t nr, enum how how, enum how or_how)
 {

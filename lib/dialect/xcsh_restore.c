@@ -1,9 +1,9 @@
 /*
  * dialect/xcsh_restore.c: a stored value as readers see it.
  *
- * References to blobs become what they stand for, wherever the value has them.
- * A reply that carries the history of a provider's session loses it, and the
- * signatures that belonged to it: they say nothing to a new session.
+ * References to blobs are resolved, wherever they are. A reply with the history of a
+ * provider's session loses that history and its signatures, which are useless to a new
+ * session.
  */
 #include "dialect/xcsh.h"
 
@@ -20,7 +20,7 @@ enum { PUT_BASE64 = 1, PUT_TEXT };
 
 struct restore {
 	const struct grove__blob_source *source;
-	const char *stale;   /* where the message begins whose history is left out */
+	const char *stale;   /* the message whose history is left out */
 	const char *content; /* and its content */
 	bool changed;
 	struct grove_buf ref, bytes;
@@ -39,12 +39,12 @@ static bool is_ref(struct grove_slice text)
 	return true;
 }
 
-/* The reference in a raw string, in r->ref. */
+/* Gets the reference in a raw string, in r->ref. */
 static int ref_of(struct restore *r, struct grove_slice raw, bool *is)
 {
 	int rc;
 
-	/* an escape makes six bytes of one at most */
+	/* an escape turns one byte into at most six */
 	*is = false;
 	if (!r->source || grove__json_type_of(raw) != JSON_STRING || raw.len - 2 < REF_LEN ||
 	    raw.len - 2 > 6 * REF_LEN)
@@ -71,7 +71,7 @@ static bool drop(struct grove__xcsh_walk *w, const struct grove__xcsh_frame *f,
 	around = grove__xcsh_around(w, f);
 	if (!around || around->object || around->start != r->content)
 		return false;
-	/* the type may be after it */
+	/* the type may come later */
 	block = grove__slice(f->start, grove__json_skip(f->start, w->end));
 	return grove__json_string_is(grove__json_get(block, "type"), "thinking");
 }
@@ -85,7 +85,7 @@ static int string(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, enum 
 	return is ? grove__xcsh_splice(w, f, raw, PUT_TEXT, raw) : rc;
 }
 
-/* A raw string of base64, if it is a reference to it. */
+/* Writes a raw string of base64, if it is a reference. */
 static int base64(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, struct grove_slice raw)
 {
 	bool is;
@@ -153,7 +153,7 @@ static int walk(struct restore *r, struct grove_slice value, struct grove_buf *o
 	int rc = grove__xcsh_walk(&rules, r, value, out);
 
 	if (!rc && !r->changed) {
-		grove__buf_cut(out, start); /* no blob was there */
+		grove__buf_cut(out, start); /* the blob does not exist */
 		rc = 1;
 	}
 	grove__buf_release(&r->ref);
@@ -161,7 +161,7 @@ static int walk(struct restore *r, struct grove_slice value, struct grove_buf *o
 	return rc;
 }
 
-/* A file that others wrote may spell letters as escapes. */
+/* Files written by other programs may spell letters as escapes. */
 static bool may_refer(struct grove_slice value)
 {
 	return has(value, GROVE__XCSH_BLOB) || has(value, "\\u00");

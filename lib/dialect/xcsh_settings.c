@@ -1,6 +1,6 @@
 /*
- * dialect/xcsh_settings.c: the settings in force at the end of a path: models by
- * role, thinking level, mode and more, in the form of xcsh and oh-my-pi.
+ * dialect/xcsh_settings.c: the settings in force at the end of a path: models by role,
+ * thinking level, mode and more, in the format of xcsh and oh-my-pi.
  */
 #include "dialect/xcsh.h"
 #include "dialect/xcsh_llm.h"
@@ -27,7 +27,7 @@ enum grove__setting grove__xcsh_sets(enum grove_kind kind, enum grove_role role)
 	}
 }
 
-/* --- a small ordered map: raw strings, each with a text --- */
+/* --- a small ordered map from raw strings to texts --- */
 
 struct pair {
 	struct grove_buf key, value;
@@ -56,7 +56,7 @@ static void pairs_release(struct pairs *p)
 	grove__buf_release(&p->list);
 }
 
-/* The pair of `key`, which keeps its place if it was there. */
+/* Finds or adds the pair of `key`; an existing one keeps its position. */
 static int pairs_get(struct pairs *p, struct grove_slice key, struct pair **out)
 {
 	struct pair fresh = { GROVE_BUF_INIT, GROVE_BUF_INIT };
@@ -84,10 +84,10 @@ static int pairs_get(struct pairs *p, struct grove_slice key, struct pair **out)
 struct settings {
 	struct grove_slice level, configured, tier, name, tenant, tools, mode, data;
 	struct pairs models, rules;
-	bool chosen;                     /* the default model, by a change */
+	bool chosen;                     /* the default model was chosen by a change */
 };
 
-/* What a model is called in a change, by the role it is for. */
+/* Reads the model of a change, and the role it is for. */
 static int change_model(struct settings *s, struct grove_slice line)
 {
 	struct grove_slice model = grove__json_get(line, "model"), role = grove__json_get(line, "role");
@@ -112,7 +112,7 @@ static int change_model(struct settings *s, struct grove_slice line)
 	return rc;
 }
 
-/* A reply tells which model is the default now. */
+/* A reply says which model is the default now. */
 static int reply_model(struct pairs *models, struct grove_slice line)
 {
 	struct grove_slice m = grove__json_get(line, "message");
@@ -142,7 +142,7 @@ static int add_rules(struct pairs *rules, struct grove_slice list)
 		return 0;
 	grove__json_iter_init(&it, list);
 	while (!rc && grove__json_next(&it)) {
-		/* two spellings of one text are one rule */
+		/* two spellings of the same text count as one */
 		grove__buf_clear(&name);
 		rc = grove__json_put_canonical(&name, it.value);
 		if (!rc)
@@ -183,7 +183,7 @@ static struct grove_slice unless_null(struct grove_slice raw)
 	return grove__json_type_of(raw) == JSON_NULL ? grove__slice(NULL, 0) : raw;
 }
 
-/* A `reply` tells the default model: always, or only while nobody chose one. */
+/* A `reply` sets the default model: always, or only while none was chosen. */
 static int gather(struct settings *s, const struct grove__set_by *lines, size_t nr, bool always)
 {
 	int rc = 0;
@@ -269,8 +269,8 @@ static bool any_of(struct grove_slice raw, const char *const *list)
 }
 
 /*
- * A tier for each family of providers: {"openai":"flex"}. A plain string is of
- * an earlier time; all but the highest meant OpenAI's then.
+ * A tier for each family of providers: {"openai":"flex"}. A plain string is from an earlier
+ * version, in which all but the highest meant OpenAI's.
  */
 static int put_tier(struct grove_buf *out, struct grove_slice tier)
 {
@@ -305,7 +305,7 @@ int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct gro
 {
 	struct settings s;
 	int rc = gather(&s, lines, nr, false);
-	/* what was asked for may be less exact than what is in force */
+	/* what was configured may be less precise than what is in force */
 	struct grove_slice asked = s.configured.len ? s.configured : s.level;
 
 	rc = rc ? rc : put_level(out, &s);

@@ -1,8 +1,8 @@
 /*
- * dialect/xcsh_usage.c: what xcsh and oh-my-pi say that they were billed for.
+ * dialect/xcsh_usage.c: what xcsh and oh-my-pi say they were billed for.
  *
- * The result of a task tells what the sub-agents that worked on it used, all
- * together; each of them has a log of its own in the session's directory.
+ * The result of a task has the total usage of its sub-agents, each of which also has its
+ * own log in the session's directory.
  */
 #include "dialect/bill.h"
 

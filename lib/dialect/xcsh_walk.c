@@ -1,10 +1,8 @@
 /*
- * dialect/xcsh_walk.c: a value walked to its last member, and changed here and
- * there.
+ * dialect/xcsh_walk.c: walks over all members of a value and edits some.
  *
- * The walk goes from token to token with a stack of its own, so its time does
- * not depend on how deep things are. A member that is left out takes a comma
- * with it:
+ * The walk goes from token to token with an explicit stack, so its time does not depend on
+ * the depth. A member that is left out takes a comma with it:
  *
  *     {"a":1,"x":2,"b":3}        before another member: from its key to that one's
  *            ------
@@ -118,7 +116,7 @@ static int open_frame(struct grove__xcsh_walk *w, const char *p, enum grove__xcs
 	if (around) {
 		f.item = !around->object;
 		f.sealed |= around->sealed;
-		/* of duplicates the last one counts, also if it is not what we want */
+		/* the last of duplicates counts, even if it is not one we want */
 		if (around->object && key < XCSH_REMEMBERED)
 			around->member[key] = grove__slice(NULL, 0);
 	}
@@ -153,8 +151,8 @@ static int scalar(struct grove__xcsh_walk *w, enum grove__xcsh_key key, struct g
 }
 
 /*
- * From after a bracket or a value to the next value: *p is left there, *key
- * says what it is under. Returns 1 when there is none.
+ * Goes from a bracket or a value to the next value: *p is left there, *key is its key.
+ * Returns 1 if there is none.
  */
 static int next(struct grove__xcsh_walk *w, const char **pos, enum grove__xcsh_key *key)
 {
@@ -166,7 +164,7 @@ static int next(struct grove__xcsh_walk *w, const char **pos, enum grove__xcsh_k
 	while ((f = top(w))) {
 		p = grove__json_skip_space(p, w->end);
 		if (p == w->end)
-			break; /* cut short: not valid, but not worth a fall */
+			break; /* cut off: not valid JSON, but no reason to crash */
 		if (*p == ',') {
 			p++;
 			continue;

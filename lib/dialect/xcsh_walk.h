@@ -1,12 +1,11 @@
 /*
- * dialect/xcsh_walk.h: a value walked to its last member, and changed here and
- * there.
+ * dialect/xcsh_walk.h: walks over all members of a value and edits some.
  *
- * One walk serves what is done to a line before it is stored, and what is
- * undone when it is read. The rules say what to change; the walk knows nesting,
- * commas, and which key a value is under (items of an array: the key of the
- * array). Nothing is written before the walk has ended, so that a rule may take
- * back what was noted inside an object once all members of it are known.
+ * The same walk serves both the changes made before a line is stored and those undone when
+ * it is read. Rules say what to change; the walk keeps track of nesting, commas, and the
+ * key of each value (for items of an array, the array's key). Nothing is written before the
+ * walk ends, so a rule may withdraw changes inside an object once all its members are
+ * known.
  */
 #ifndef GROVE_DIALECT_XCSH_WALK_H
 #define GROVE_DIALECT_XCSH_WALK_H
@@ -20,28 +19,28 @@ enum grove__xcsh_key {
 	XCSH_THINKING_SIGNATURE, XCSH_TEXT_SIGNATURE, XCSH_THOUGHT_SIGNATURE, XCSH_ENCRYPTED,
 	XCSH_RESULT,
 	XCSH_REMEMBERED,
-	/* and others that matter */
+	/* others that matter */
 	XCSH_IMAGE_URL = XCSH_REMEMBERED, XCSH_IMAGES, XCSH_FRAMES, XCSH_PARTIAL_JSON,
 	XCSH_JSONL_EVENTS, XCSH_PROVIDER_PAYLOAD, XCSH_ANTHROPIC_COMPACTION,
 	XCSH_OTHER
 };
 
-/* An object or an array that is being walked. */
+/* An object or array being walked. */
 struct grove__xcsh_frame {
 	const char *start;        /* its opening bracket */
-	enum grove__xcsh_key key; /* what it is under, what its items are under */
+	enum grove__xcsh_key key; /* its own key, and that of its items */
 	bool object;
-	bool item;                /* of an array */
-	bool sealed;              /* somewhere under encrypted_content */
+	bool item;                /* an item of an array */
+	bool sealed;              /* anywhere below encrypted_content */
 	bool changed;
-	size_t splices;           /* bytes of them noted before it began */
+	size_t splices;           /* bytes of splices recorded before it began */
 	struct grove_slice member[XCSH_REMEMBERED]; /* strings and numbers, raw */
 	const char *kept;         /* after the last member that stays */
-	const char *gone;         /* the first left out after that */
+	const char *gone;         /* the first one left out after that */
 	const char *last;         /* after the last member */
 };
 
-/* Instead of `cut` bytes at `at` comes what the rules make of `what` and `arg`; 0: nothing. */
+/* Replaces `cut` bytes at `at` with what the rules make of `what` and `arg`; 0 for nothing. */
 struct grove__xcsh_splice {
 	const char *at;
 	size_t cut;
@@ -52,15 +51,15 @@ struct grove__xcsh_splice {
 struct grove__xcsh_walk;
 
 struct grove__xcsh_rules {
-	/* Is a member of `f` under this key to be left out, whatever it is? */
+	/* Returns true if the member of `f` under this key is left out, whatever its value. */
 	bool (*drop)(struct grove__xcsh_walk *w, const struct grove__xcsh_frame *f,
 		     enum grove__xcsh_key key);
-	/* A string under `key`; `f` is what it stands in (NULL: it is all there is). */
+	/* Called for a string under `key` in `f` (NULL if it is the whole value). */
 	int (*string)(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f,
 		      enum grove__xcsh_key key, struct grove_slice raw);
-	/* The object `f` ends. */
+	/* Called at the end of the object `f`. */
 	int (*close)(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f);
-	/* Append what a splice puts. */
+	/* Appends the replacement of a splice. */
 	int (*put)(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
 		   struct grove_buf *out);
 };
@@ -73,23 +72,23 @@ struct grove__xcsh_walk {
 	struct grove_buf splices; /* struct grove__xcsh_splice */
 };
 
-/* For rules: note a splice in `f` (may be NULL), or take back all those inside it. */
+/* For rules: record a splice in `f` (may be NULL), or withdraw all those inside it. */
 int grove__xcsh_splice(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f,
 		       struct grove_slice raw, int what, struct grove_slice arg);
 void grove__xcsh_keep_whole(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f);
-/* What the frame `f` stands in, or NULL. */
+/* Returns the frame around `f`, or NULL. */
 const struct grove__xcsh_frame *grove__xcsh_around(const struct grove__xcsh_walk *w,
 						   const struct grove__xcsh_frame *f);
 
 /*
- * Walk the valid `value`, append it with all splices made. Returns 0; 1 if
- * there were none (nothing appended); what a rule answered. After anything
- * but 0 `out` is as it was.
+ * Walks over a valid `value`, and appends it with all splices applied. Returns 0; 1 if
+ * there were none (nothing appended); or the result of a rule. Unless it returns 0, `out`
+ * is unchanged.
  */
 int grove__xcsh_walk(const struct grove__xcsh_rules *rules, void *payload, struct grove_slice value,
 		     struct grove_buf *out);
 
-/* UTF-16 units of a raw string. */
+/* Returns the UTF-16 length of a raw string. */
 size_t grove__xcsh_units(struct grove_slice raw);
 
 #endif

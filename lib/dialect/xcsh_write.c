@@ -1,6 +1,5 @@
 /*
- * dialect/xcsh_write.c: headers, titles, and the entries that are spelled by
- * their parts.
+ * dialect/xcsh_write.c: headers, titles, and entries composed from their parts.
  */
 #include "dialect/xcsh.h"
 
@@ -9,7 +8,7 @@
 #include "json/value.h"
 #include "json/write.h"
 
-#define SLOT_LEN 255 /* and the line end */
+#define SLOT_LEN 255 /* plus the line end */
 
 static void put_title(struct grove__out *o, const struct grove__header_in *in)
 {
@@ -59,7 +58,7 @@ int grove__xcsh_title(struct grove_slice line, const char *title, const char *so
 	return rc;
 }
 
-/* The slot, with that much padding. */
+/* Writes the slot with that much padding. */
 static int put_slot(struct grove_slice title, const char *source, const char *time, size_t pad,
 		    struct grove_buf *out)
 {
@@ -77,7 +76,10 @@ static int put_slot(struct grove_slice title, const char *source, const char *ti
 	return rc ? rc : grove__buf_addf(out, ",\"pad\":\"%*s\"}", (int)pad, "");
 }
 
-/* The slot in exactly `len` bytes, with as much of the title as there is room for. 1: not even for none. */
+/*
+ * Writes the slot in exactly `len` bytes, with as much of the title as fits. Returns 1 if
+ * even an empty one does not fit.
+ */
 static int fit_slot(const char *title, const char *source, const char *time, size_t len,
 		    struct grove_buf *out)
 {
@@ -109,7 +111,7 @@ int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct
 	return fit_slot(title, source, iso, SLOT_LEN, out);
 }
 
-/* With room after it for the scanner. */
+/* The line is followed by padding for the scanner. */
 static bool is_slot(struct grove_slice line)
 {
 	enum { TYPE, VERSION, PAD, MEMBERS };
@@ -147,7 +149,7 @@ const char *grove__xcsh_slot_source(struct grove_slice line)
 	return grove__json_string_is(source, "auto") ? "auto" : NULL;
 }
 
-/* Control characters become spaces, several spaces one; then trimmed. */
+/* Turns control characters into spaces, runs of spaces into one, and trims. */
 int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

@@ -110,15 +110,15 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     wrong = differing(theirs, ours)
     if not wrong:
         return
-    mends = [k for k in knowns if k.mend and k.concerns(wrong) and k.mend(file.copy())]
     # A peer that ended or hung gave no answer at all: whatever made it so concerns every question.
     silent = all(is_error(theirs.get(question)) for question in wrong)
+    mends = [k for k in knowns if k.mend and (silent or k.concerns(wrong)) and k.mend(file.copy())]
     excuses = [k for k in knowns if k.excuses]
     left = excused(place, file, excuses, wrong, theirs, ours, [])
     # One mend at a time, then all that concern a question: a file may be odd in several ways.
     together = [[k for k in mends if k.concerns([question])] for question in sorted(left)]
     groups = [[k] for k in mends] + [group for group in together if len(group) > 1]
-    if silent and len(mends) > 1:
+    if silent and mends:
         groups.append(mends)
     for group in groups:
         concerned = set.intersection(*(set(k.concerns(left)) for k in group))

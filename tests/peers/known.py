@@ -92,6 +92,12 @@ def no_empty_messages(file):
     return replace(file, lambda e: e.get("type") == "message" and not e.get("message"), silent)
 
 
+def names_are_texts(file):
+    def wrong(e):
+        return e.get("type") == "session_info" and not isinstance(e.get("name", ""), (str, type(None)))
+    return replace(file, wrong, lambda e: {k: v for k, v in e.items() if k != "name"})
+
+
 def no_open_edits(file):
     return replace(file, lambda e: e.get("type") == "context_edit" and "replacement" not in e, silent)
 
@@ -226,6 +232,7 @@ PI = [
     Known("pi", "two entries with one id", frozenset(["tree"]), excuses=hides_a_label),
     Known("pi", "a `message` entry whose message is null or absent", CONTEXT, mend=no_empty_messages),
     Known("pi", "a `context_edit` without a `replacement`", CONTEXT, mend=no_open_edits),
+    Known("pi", "a name that is not a text", mend=names_are_texts),
     Known("pi", "a summary or a bash output that is an object or an array, as text for the model", frozenset(["llm"]),
           mend=summaries_are_texts),
     Known("pi", "the last line is a number, a text, an array, or an object with neither `id` nor `parentId`",

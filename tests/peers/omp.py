@@ -139,7 +139,7 @@ class Session:
         if step["type"] == "name":
             self.at.must("name", self.path, "--", step["name"])
         elif step["type"] == "label":
-            self.at.must("label", self.path, step["targetId"], *([step["label"]] if "label" in step else []))
+            self.at.must("label", "--", self.path, step["targetId"], *([step["label"]] if "label" in step else []))
         elif step["type"] == "branch_summary":
             self.at.must("leaf", self.path, step["at"] or "root", "--summary", step["summary"])
         else:

@@ -199,7 +199,7 @@ def numbered(path, source=None):
     names = {**(names_in(text_of(source), "@") if source else {}), **names_in(content, "#")}
     if names:
         content = re.sub("|".join(map(re.escape, sorted(names, key=len, reverse=True))), lambda m: names[m[0]], content)
-    content = MILLIS.sub(lambda m: m[0] if m[0][-13:].startswith("170") else m[1] + "NOW", NOW.sub("NOW", content))
+    content = MILLIS.sub(lambda m: m[0] if m[0][-13:].startswith(("170", "171")) else m[1] + "NOW", NOW.sub("NOW", content))
     return [re.sub(r'"parentSession":"[^"]*"', '"parentSession":"…"', line) for line in content.split("\n")]
 
 
@@ -266,7 +266,7 @@ def step_by_grove(twins, path, step):
     parent = step.pop("parent", None)
     at = twins.at
     if step["type"] == "label" and not parent:
-        return at.must("label", path, step["targetId"], *([step["label"]] if "label" in step else [])).strip()
+        return at.must("label", "--", path, step["targetId"], *([step["label"]] if "label" in step else [])).strip()
     if step["type"] == "session_info" and not parent:
         at.must("name", path, "--", step["name"])
         return entries_of(path)[-1]["id"]

@@ -44,7 +44,8 @@ struct grove_list_item {
 	int has_shape;
 	const char *leaf;            /* the id of the leaf; NULL: none */
 	uint64_t entries;
-	uint64_t branches;           /* entries with more than one child */
+	/* Entries with more than one child; the records of a Claude reply count as one. */
+	uint64_t branches;
 	uint64_t compactions;
 	uint64_t malformed;          /* lines that are not JSON */
 	int torn;                    /* the last line is unfinished */

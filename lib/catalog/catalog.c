@@ -29,7 +29,7 @@
 #include <stdlib.h>
 
 /* The version of the tables, and of the meaning of their bytes. */
-#define VERSION "8"
+#define VERSION "9"
 #define TICK_NS INT64_C(100000000)
 /* If times are whole seconds, the resolution may be as coarse as two of them. */
 #define COARSE_NS INT64_C(2500000000)

@@ -8,7 +8,6 @@
 #include "catalog/catalog.h"
 #include "catalog/shape.h"
 
-
 #include <stdlib.h>
 
 struct packed {
@@ -68,13 +67,44 @@ static int pack(const struct grove__shape *s, const struct grove__dialect *diale
 	return rc;
 }
 
-static void count(const struct grove__spine *sp, struct grove__shape *out)
+/* A part of the same reply, or a result of its calls. */
+static bool continues_reply(const struct grove__spine *sp, uint32_t row, uint32_t parent)
 {
+	uint8_t above = grove__spine_role(sp, parent), role = grove__spine_role(sp, row);
+
+	if (role == GROVE_ROLE_TOOL_RESULT)
+		return above == GROVE_ROLE_ASSISTANT || above == GROVE_ROLE_TOOL_RESULT;
+	return role == GROVE_ROLE_ASSISTANT && above == GROVE_ROLE_ASSISTANT;
+}
+
+/*
+ * Does the conversation branch here, where a reply is several entries? Its calls at the
+ * same time fork the tree, each into its result and the next call, and a note may hang
+ * beside what follows.
+ */
+static bool branches_between_replies(const struct grove__spine *sp, uint32_t row)
+{
+	unsigned others = 0;
+	bool continued = false;
+
+	for (uint32_t at = grove__spine_child(sp, row); at != GROVE_NO_ENTRY; at = grove__spine_sibling(sp, at)) {
+		if (continues_reply(sp, at, row))
+			continued = true;
+		else if (grove__spine_kind(sp, at) == GROVE_KIND_MESSAGE || grove__spine_child(sp, at) != GROVE_NO_ENTRY)
+			others++;
+	}
+	return others + continued > 1;
+}
+
+static void count(const struct grove__spine *sp, const struct grove__dialect *dialect, struct grove__shape *out)
+{
+	bool split = dialect->list.split_replies;
+
 	for (uint32_t i = 0; i < sp->nr; i++) {
 		if (grove__tree_is_mark(sp, i))
 			continue;
 		out->entries++;
-		out->branches += grove__tree_forks(sp, i);
+		out->branches += grove__tree_forks(sp, i) && (!split || branches_between_replies(sp, i));
 		out->compactions += grove__spine_kind(sp, i) == GROVE_KIND_COMPACTION;
 	}
 }
@@ -137,7 +167,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
 		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
-	count(im->spine, out);
+	count(im->spine, s->at.dialect, out);
 	if (read_labels(im->spine, tmp, out))
 		return GROVE_ENOMEM;
 	if (leaf == GROVE_NO_ENTRY || !grove__spine_id(im->spine, leaf))

@@ -804,6 +804,7 @@ const struct grove__dialect grove__dialect_claude = {
 		.line = list_line,
 		.tally = &tally,
 		.modified_by_file = true,
+		.split_replies = true,
 	},
 	.usage = {
 		.billed = grove__claude_billed,

@@ -65,8 +65,8 @@ enum grove__claude_flags {
 	                                    working */
 	CLAUDE_QUEUED_META = 1 << 13,    /* … but not by a person */
 	CLAUDE_COMMAND = 1 << 14,        /* a system record: a local command or its output */
-	CLAUDE_INTERRUPTED = 1 << 15     /* a user record in which the program notes that it was
-	                                    interrupted */
+	CLAUDE_INTERRUPTED = 1 << 15     /* a user record without results in which the program
+	                                    notes that it was interrupted */
 };
 
 /* What a line says. Texts point into the line or into the given arena. */

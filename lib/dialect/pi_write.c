@@ -41,13 +41,6 @@ const struct grove__pi_words grove__pi_words = { shapes, sizeof(shapes) / sizeof
 
 #define OWN_MAX (sizeof(shapes->members) / sizeof(*shapes->members))
 
-static int put_iso(struct grove_buf *out, int64_t time)
-{
-	char iso[GROVE__JS_ISO_MAX];
-
-	return grove__json_put_string(out, grove__slice(iso, grove__js_iso(iso, time)));
-}
-
 void grove__pi_put_time(struct grove__out *o, const char *name, int64_t time)
 {
 	char iso[GROVE__JS_ISO_MAX];
@@ -103,7 +96,7 @@ static int put_base(struct grove_buf *out, const struct grove__place *at)
 		rc = grove__buf_add_str(out, ",\"timestamp\":");
 	if (rc)
 		return rc;
-	return at->stamp.ptr ? grove__json_put_canonical(out, at->stamp) : put_iso(out, at->time);
+	return at->stamp.ptr ? grove__json_put_canonical(out, at->stamp) : grove__json_put_time(out, at->time);
 }
 
 static bool is_base(struct grove_slice key)

@@ -68,7 +68,7 @@ bool grove__js_iso_parse(struct grove_slice text, int64_t *ms)
 	return true;
 }
 
-static char *put_digits(char *p, int64_t n, int width)
+static char *put_digits(char *p, unsigned n, int width)
 {
 	int i;
 
@@ -80,13 +80,13 @@ static char *put_digits(char *p, int64_t n, int width)
 size_t grove__js_iso(char out[GROVE__JS_ISO_MAX], int64_t ms)
 {
 	int64_t day, era, y, d, year;
-	int month, time;
+	unsigned month, time;
 	char *p = out;
 
 	if (!grove__js_in_range(ms, 0))
 		return 0;
 	day = floor_div(ms, GROVE__JS_MS_DAY);
-	time = (int)(ms - day * GROVE__JS_MS_DAY);
+	time = (unsigned)(ms - day * GROVE__JS_MS_DAY);
 
 	day += EPOCH;
 	era = floor_div(day, ERA_DAYS);
@@ -94,21 +94,21 @@ size_t grove__js_iso(char out[GROVE__JS_ISO_MAX], int64_t ms)
 	/* leap days before this one taken out, but for the last of each kind */
 	y = (d - d / 1460 + d / 36524 - d / 146096) / 365;
 	d -= y * 365 + y / 4 - y / 100;
-	month = (int)((5 * d + 2) / 153);
+	month = (unsigned)((5 * d + 2) / 153);
 	d -= (153 * month + 2) / 5;
 	month = (month + 2) % 12 + 1;
 	year = era * ERA_YEARS + y + (month < 3);
 
 	if (year < 0 || year > 9999) {
 		*p++ = year < 0 ? '-' : '+';
-		p = put_digits(p, year < 0 ? -year : year, 6);
+		p = put_digits(p, (unsigned)(year < 0 ? -year : year), 6);
 	} else {
-		p = put_digits(p, year, 4);
+		p = put_digits(p, (unsigned)year, 4);
 	}
 	*p++ = '-';
 	p = put_digits(p, month, 2);
 	*p++ = '-';
-	p = put_digits(p, d + 1, 2);
+	p = put_digits(p, (unsigned)d + 1, 2);
 	*p++ = 'T';
 	p = put_digits(p, time / 3600000, 2);
 	*p++ = ':';

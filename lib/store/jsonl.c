@@ -297,16 +297,36 @@ static int own_descriptor(struct jsonl_log *log, struct grove_detail *d)
 	return 0;
 }
 
-int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d)
+int grove__jsonl_begin(struct jsonl_log *log, struct grove_detail *d)
 {
-	int err = 0, rc = log->pid == grove__sys_pid() ? 0 : own_descriptor(log, d);
+	int err, rc;
 
-	*locked = false;
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
+	pthread_mutex_lock(&log->lock);
+	rc = log->pid == grove__sys_pid() ? 0 : own_descriptor(log, d);
+	if (!rc) {
+		err = grove__sys_lock(log->fd);
+		log->locked = !err;
+		if (err == -ETIMEDOUT)
+			rc = grove__sys_lock_fail(log->fd, log->path, d);
+	}
 	if (rc)
-		return rc;
-	err = grove__sys_lock(log->fd);
-	*locked = !err;
-	return err == -ETIMEDOUT ? grove__sys_lock_fail(log->fd, log->path, d) : 0;
+		pthread_mutex_unlock(&log->lock);
+	return rc;
+}
+
+void grove__jsonl_unlock(struct jsonl_log *log)
+{
+	if (log->locked)
+		grove__sys_unlock(log->fd);
+	log->locked = false;
+}
+
+void grove__jsonl_end(struct jsonl_log *log)
+{
+	grove__jsonl_unlock(log);
+	pthread_mutex_unlock(&log->lock);
 }
 
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)

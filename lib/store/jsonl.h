@@ -29,6 +29,7 @@ struct jsonl_log {
 	int64_t pid;           /* of the process that opened it */
 	bool writable;
 	char *values;          /* the directory of its values; NULL: it has none */
+	bool locked;           /* the file, by the thread that has `lock` */
 	bool created;          /* by this handle, and still empty */
 	bool unnamed;          /* created by this handle, its directory not yet synced */
 	bool new_dirs;         /* and directories for it */
@@ -101,11 +102,15 @@ int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail
  */
 int grove__jsonl_base_of(int fd, struct grove__sys_stat *st, uint64_t *base, bool *timed);
 /*
- * Takes the file's own lock. *locked says whether there is one to release: a file
- * system without locks has none, and the writers' checks still apply. GROVE_ECONFLICT
- * if another program does not release it.
+ * Begins a change: takes both locks, or neither if it fails. GROVE_EACCESS if the log was
+ * opened for reading, GROVE_ECONFLICT if another program does not release the file's lock.
+ * A file system without locks has none, and the writers' checks still apply.
  */
-int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d);
+int grove__jsonl_begin(struct jsonl_log *log, struct grove_detail *d);
+/* Releases both. */
+void grove__jsonl_end(struct jsonl_log *log);
+/* Releases the file's lock early. */
+void grove__jsonl_unlock(struct jsonl_log *log);
 /* Remembers what was found. Another file, or a shorter one, is a new generation. */
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 

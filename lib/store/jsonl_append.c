@@ -196,34 +196,30 @@ int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d)
 	return rc;
 }
 
+/* Counts an append, for the syncs that are to cover it. */
+static void wrote(struct jsonl_log *log)
+{
+	log->created = false;
+	__atomic_add_fetch(&log->written, 1, __ATOMIC_RELEASE);
+}
+
 int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
 			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	bool locked;
-	int rc;
+	int rc = grove__jsonl_begin(log, d);
 
-	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
-	pthread_mutex_lock(&log->lock);
-	if (compose(log, rec, nr)) {
-		pthread_mutex_unlock(&log->lock);
-		return grove__fail_nomem(d);
-	}
-	rc = grove__jsonl_lock(log, &locked, d);
-	if (!rc)
-		rc = append_locked(log, expect, out, d);
-	if (locked)
-		grove__sys_unlock(log->fd);
+	if (rc)
+		return rc;
+	rc = compose(log, rec, nr) ? grove__fail_nomem(d) : append_locked(log, expect, out, d);
+	grove__jsonl_unlock(log);
 	/* a fork writes batch after batch, of that size and a line */
 	if (log->out.cap > 2 * KEEP_BUFFER)
 		grove__buf_release(&log->out);
-	if (!rc) {
-		log->created = false;
-		__atomic_add_fetch(&log->written, 1, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&log->lock);
+	if (!rc)
+		wrote(log);
+	grove__jsonl_end(log);
 	if (rc)
 		return rc;
 	if (sync == GROVE_SYNC_ALWAYS)
@@ -306,24 +302,16 @@ int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_sto
 {
 	struct jsonl_log *l =
 		grove__jsonl_log((struct grove_store_log *)(uintptr_t)grove__store_traced(log));
-	bool locked;
-	int rc;
+	int rc = grove__jsonl_begin(l, d);
 
-	if (!l->writable)
-		return grove__fail(d, GROVE_EACCESS, l->path, "opened read-only");
-	pthread_mutex_lock(&l->lock);
-	rc = grove__jsonl_lock(l, &locked, d);
-	if (!rc && grove__buf_reserve(&l->out, KEEP_BUFFER))
-		rc = grove__fail_nomem(d);
+	if (rc)
+		return rc;
+	rc = grove__buf_reserve(&l->out, KEEP_BUFFER)
+		     ? grove__fail_nomem(d)
+		     : append_long_locked(l, from, pos, len, expect, out, d);
 	if (!rc)
-		rc = append_long_locked(l, from, pos, len, expect, out, d);
-	if (locked)
-		grove__sys_unlock(l->fd);
-	if (!rc) {
-		l->created = false;
-		__atomic_add_fetch(&l->written, 1, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&l->lock);
+		wrote(l);
+	grove__jsonl_end(l);
 	return rc;
 }
 
@@ -334,17 +322,14 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 	struct grove__sys_stat st, mine;
 	struct grove_buf old = GROVE_BUF_INIT;
 	size_t got = 0, before;
-	int fd = -1, err = 0, rc;
-	bool locked;
+	int fd = -1, err = 0, rc = grove__jsonl_begin(log, d);
 
-	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
-	if (grove__buf_reserve(&old, line.len + 2))
-		return grove__fail_nomem(d);
-	pthread_mutex_lock(&log->lock);
-	rc = grove__jsonl_lock(log, &locked, d);
 	if (rc)
+		return rc;
+	if (grove__buf_reserve(&old, line.len + 2)) {
+		rc = grove__fail_nomem(d);
 		goto out;
+	}
 	/* an append-mode descriptor cannot write in the middle, so a second one does */
 	err = grove__sys_open(log->path, O_RDWR, 0, &fd);
 	if (!err)
@@ -374,9 +359,7 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 		rc = grove__fail_sys(d, err, log->path, "cannot replace a line");
 out:
 	grove__sys_close(fd);
-	if (locked)
-		grove__sys_unlock(log->fd);
-	pthread_mutex_unlock(&log->lock);
+	grove__jsonl_end(log);
 	grove__buf_release(&old);
 	return rc;
 }
@@ -415,17 +398,11 @@ int grove__jsonl_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, e
 		     struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	bool locked;
-	int rc;
+	int rc = grove__jsonl_begin(log, d);
 
-	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
-	pthread_mutex_lock(&log->lock);
-	rc = grove__jsonl_lock(log, &locked, d);
-	if (!rc)
-		rc = cut_locked(log, pos, expect, sync, d);
-	if (locked)
-		grove__sys_unlock(log->fd);
-	pthread_mutex_unlock(&log->lock);
+	if (rc)
+		return rc;
+	rc = cut_locked(log, pos, expect, sync, d);
+	grove__jsonl_end(log);
 	return rc;
 }

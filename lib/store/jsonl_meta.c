@@ -143,17 +143,14 @@ int grove__jsonl_meta_put(struct grove_store_log *l, const char *name, struct gr
 			  struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	bool end = !strcmp(name, GROVE__META_UNFINISHED), locked;
-	int rc;
+	int rc = grove__jsonl_begin(log, d);
 
-	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
-	pthread_mutex_lock(&log->lock);
-	rc = grove__jsonl_lock(log, &locked, d);
-	if (!rc)
-		rc = end ? end_line(log, value.len > 0, d) : put_value(log, name, value, d);
-	if (locked)
-		grove__sys_unlock(log->fd);
-	pthread_mutex_unlock(&log->lock);
+	if (rc)
+		return rc;
+	if (!strcmp(name, GROVE__META_UNFINISHED))
+		rc = end_line(log, value.len > 0, d);
+	else
+		rc = put_value(log, name, value, d);
+	grove__jsonl_end(log);
 	return rc;
 }

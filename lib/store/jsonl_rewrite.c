@@ -185,15 +185,11 @@ int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove_buf temp = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
 	struct grove__sys_stat st, before;
-	int fd = -1, again = -1, err, rc;
-	bool locked;
+	int fd = -1, again = -1, err, rc = grove__jsonl_begin(log, d);
 
-	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
-	pthread_mutex_lock(&log->lock);
-	rc = grove__jsonl_lock(log, &locked, d);
-	if (!rc)
-		rc = may_replace(log, expect, flags, &before, d);
+	if (rc)
+		return rc;
+	rc = may_replace(log, expect, flags, &before, d);
 	if (rc)
 		goto out;
 	/* a link stays a link: its target is replaced */
@@ -234,12 +230,11 @@ int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 	again = fd;
 	fd = -1;
 out:
-	if (locked)
-		grove__sys_unlock(log->fd);
+	grove__jsonl_unlock(log);
 	if (again >= 0 && grove__sys_replace_fd(log->fd, again) && !rc)
 		rc = grove__fail(d, GROVE_EIO, log->path, "cannot switch to the new file");
 	grove__sys_close(fd);
-	pthread_mutex_unlock(&log->lock);
+	grove__jsonl_end(log);
 	grove__buf_release(&temp);
 	grove__buf_release(&target);
 	return rc;

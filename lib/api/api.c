@@ -298,64 +298,63 @@ int grove__api_session_told(struct grove_session *s, int rc, const struct grove_
 	return grove__api_told(s->g, rc, d);
 }
 
+/* Begins a call that makes a session: the caller gets a handle even if the call fails. */
+static int new_handle(struct grove *g, struct grove_session **out, struct grove_detail *d)
+{
+	grove__fail_clear(d);
+	*out = grove__session_alloc(g);
+	return *out ? 0 : GROVE_ENOMEM;
+}
+
 int grove_session_open(struct grove *g, const char *what, unsigned flags, struct grove_session **out)
 {
-	struct grove_session *s = grove__session_alloc(g);
 	struct grove__where at;
 	struct grove_detail d;
-	int rc;
+	int rc = new_handle(g, out, &d);
 
-	*out = s;
-	if (!s)
-		return GROVE_ENOMEM;
-	grove__fail_clear(&d);
+	if (rc)
+		return rc;
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc)
-		rc = grove__session_open(g, &at, flags, s, &d);
-	return grove__api_session_told(s, rc, &d);
+		rc = grove__session_open(g, &at, flags, *out, &d);
+	return grove__api_session_told(*out, rc, &d);
 }
 
 int grove_session_create(struct grove *g, const struct grove_create_options *opt,
 		      struct grove_session **out)
 {
-	struct grove_session *s = grove__session_alloc(g);
 	struct grove_create_options o;
 	struct grove_detail d;
-	int rc;
+	int rc = new_handle(g, out, &d);
 
-	*out = s;
-	if (!s)
-		return GROVE_ENOMEM;
-	grove__fail_clear(&d);
+	if (rc)
+		return rc;
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
-		rc = grove__session_new(g, &o, s, &d);
-	return grove__api_session_told(s, rc, &d);
+		rc = grove__session_new(g, &o, *out, &d);
+	return grove__api_session_told(*out, rc, &d);
 }
 
 int grove_session_open_recent(struct grove *g, const struct grove_create_options *opt,
 			      struct grove_session **out)
 {
-	struct grove_session *s = grove__session_alloc(g);
 	struct grove_create_options o;
 	struct grove__where at;
 	struct grove_detail d;
-	int rc;
+	int rc = new_handle(g, out, &d);
 
-	*out = s;
-	if (!s)
-		return GROVE_ENOMEM;
-	grove__fail_clear(&d);
+	if (rc)
+		return rc;
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (rc)
-		return grove__api_session_told(s, rc, &d);
+		return grove__api_session_told(*out, rc, &d);
 	o.flags |= GROVE_CREATE_NOTE_LAST;
 	rc = grove__recent_written(g, o.cwd ? o.cwd : g->cwd, o.dir, &at, &d);
 	if (!rc)
-		rc = grove__session_open(g, &at, GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, s, &d);
+		rc = grove__session_open(g, &at, GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, *out, &d);
 	else if (rc == GROVE_ENOTFOUND)
-		rc = grove__session_new(g, &o, s, &d);
-	return grove__api_session_told(s, rc, &d);
+		rc = grove__session_new(g, &o, *out, &d);
+	return grove__api_session_told(*out, rc, &d);
 }
 
 int grove_agent_each(struct grove *g, grove_agent_fn *fn, void *payload)
@@ -618,10 +617,8 @@ int grove_session_append_compaction(struct grove_session *s, const struct grove_
 {
 	struct grove_compaction o;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), c, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), c, &d);
 	if (!rc && !o.summary)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a compaction must have a summary");
 	if (rc)
@@ -727,10 +724,8 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 	struct grove_record_options o;
 	struct grove_store_log *log;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__session_enter(s, &d);
 	if (rc)
@@ -931,23 +926,20 @@ int grove_session_continue(struct grove_session *s, const char *id, const struct
 int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 		       struct grove_session **out)
 {
-	struct grove_session *f = grove__session_alloc(s->g);
 	struct grove_fork_options o;
 	struct grove_detail d;
-	int rc;
+	int rc = new_handle(s->g, out, &d);
 
-	*out = f;
-	if (!f)
-		return GROVE_ENOMEM;
-	grove__fail_clear(&d);
+	if (rc)
+		return rc;
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__session_enter(s, &d);
 	if (!rc) {
-		rc = grove__session_fork(s, &o, f, &d);
+		rc = grove__session_fork(s, &o, *out, &d);
 		grove__session_unlock(s);
 	}
-	grove__api_session_told(f, rc, &d);
+	grove__api_session_told(*out, rc, &d);
 	return grove__api_session_told(s, rc, &d);
 }
 

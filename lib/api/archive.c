@@ -11,10 +11,8 @@ int grove_archive(struct grove *g, const char *what, const struct grove_archive_
 	struct grove_archive_options o;
 	struct grove_archive_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__sized_check(result, &d);
 	if (!rc)
@@ -50,10 +48,8 @@ int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 {
 	struct grove_hydrate_options o;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__session_hydrate(g, &o, src, lines, &d);
 	return grove__api_told(g, rc, &d);

@@ -79,6 +79,7 @@ static int parse(const char *what, char hash[GROVE__BLOB_HASH], struct grove_det
 {
 	struct grove_slice s = grove__slice_str(what);
 
+	grove__fail_clear(d);
 	if (grove__blob_parse(s, hash))
 		return 0;
 	if (!grove__blob_hash_ok(s))
@@ -96,10 +97,8 @@ int grove_blobs_put(struct grove_blobs *b, struct grove_slice bytes,
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
 	bool there = false;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__blob_put(b->store, bytes, o.sync, o.flags, hash, &there, &d);
 	if (!rc && grove__blob_ref(&text, hash))
@@ -124,10 +123,8 @@ int grove_blobs_get(struct grove_blobs *b, const char *what, struct grove_buf *o
 {
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
-	int rc;
+	int rc = parse(what, hash, &d);
 
-	grove__fail_clear(&d);
-	rc = parse(what, hash, &d);
 	if (!rc)
 		rc = grove__blob_get(b->store, hash, out, &d);
 	return told(b, rc, &d);
@@ -137,10 +134,8 @@ int grove_blobs_has(struct grove_blobs *b, const char *what)
 {
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
-	int rc;
+	int rc = parse(what, hash, &d);
 
-	grove__fail_clear(&d);
-	rc = parse(what, hash, &d);
 	if (!rc)
 		rc = grove__blob_has(b->store, hash, &d);
 	return told(b, rc, &d);
@@ -150,10 +145,8 @@ int grove_blobs_path(struct grove_blobs *b, const char *what, struct grove_buf *
 {
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
-	int rc;
+	int rc = parse(what, hash, &d);
 
-	grove__fail_clear(&d);
-	rc = parse(what, hash, &d);
 	if (!rc && grove__blob_path(b->store, hash, out))
 		rc = grove__fail_nomem(&d);
 	return told(b, rc, &d);
@@ -252,10 +245,8 @@ int grove_blobs_gc(struct grove_blobs *b, const struct grove_blobs_gc_options *o
 	struct grove_blobs_gc_options o;
 	struct grove_blobs_gc_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__sized_check(result, &d);
 	if (!rc)

@@ -202,10 +202,8 @@ int grove_fix(struct grove *g, const char *what, const struct grove_fix_options 
 	struct grove_fix_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	struct fix_all f = { .g = g, .opt = &o, .result = &r, .d = &d };
-	int rc;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc)
 		rc = grove__sized_check(result, &d);
 	if (!rc)

@@ -57,9 +57,33 @@ void grove_log_error(struct grove_log *l, struct grove_detail *out)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Begins a call on a log. */
 static int usable(const struct grove_log *l, struct grove_detail *d)
 {
+	grove__fail_clear(d);
 	return l->failed ? grove__fail(d, GROVE_EINVAL, NULL, "the log could not be opened") : 0;
+}
+
+/* A call that fills in the caller's result, which says where a failure is to be reported. */
+struct answer {
+	struct grove_log_result r, theirs;
+	struct grove_detail d;
+};
+
+static int answer_begin(struct answer *a, const struct grove_log *l, const struct grove_log_result *out)
+{
+	int rc = usable(l, &a->d), taken = grove__sized_take(&a->theirs, sizeof(a->theirs), out, &a->d);
+
+	a->r = (struct grove_log_result){ .size = sizeof(a->r) };
+	return taken ? taken : rc;
+}
+
+static int answer_end(struct answer *a, struct grove_log *l, int rc, struct grove_log_result *out)
+{
+	a->r.why = a->theirs.why;
+	if (!rc)
+		grove__sized_give(out, &a->r, sizeof(a->r));
+	return told(l, rc, &a->d, a->theirs.why);
 }
 
 static int check_member(const char *member, struct grove_detail *d)
@@ -81,25 +105,17 @@ typedef int write_fn(struct grove_log *l, const struct grove_slice *lines, size_
 static int write_lines(struct grove_log *l, write_fn *fn, const struct grove_slice *lines, size_t nr,
 		       const struct grove_log_options *opt, struct grove_log_result *out)
 {
-	struct grove_log_result r = { .size = sizeof(r) }, theirs;
 	struct grove_log_options o;
-	struct grove_detail d;
-	int rc;
+	struct answer a;
+	int rc = answer_begin(&a, l, out);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
 	if (!rc)
-		rc = grove__sized_take(&o, sizeof(o), opt, &d);
+		rc = grove__sized_take(&o, sizeof(o), opt, &a.d);
 	if (!rc)
-		rc = usable(l, &d);
+		rc = check_member(o.id_member, &a.d);
 	if (!rc)
-		rc = check_member(o.id_member, &d);
-	if (!rc)
-		rc = fn(l, lines, nr, &o, out != NULL, &r, &d);
-	r.why = theirs.why;
-	if (!rc)
-		grove__sized_give(out, &r, sizeof(r));
-	return told(l, rc, &d, theirs.why);
+		rc = fn(l, lines, nr, &o, out != NULL, &a.r, &a.d);
+	return answer_end(&a, l, rc, out);
 }
 
 int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
@@ -117,48 +133,30 @@ int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size
 int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
 		   struct grove_log_result *out)
 {
-	struct grove_log_result r = { .size = sizeof(r) }, theirs;
-	struct grove_detail d;
-	int rc;
+	struct answer a;
+	int rc = answer_begin(&a, l, out);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
 	if (!rc)
-		rc = usable(l, &d);
-	if (!rc)
-		rc = grove__keyed_read(l, from, to, sink, &r, &d);
-	r.why = theirs.why;
-	if (!rc)
-		grove__sized_give(out, &r, sizeof(r));
-	return told(l, rc, &d, theirs.why);
+		rc = grove__keyed_read(l, from, to, sink, &a.r, &a.d);
+	return answer_end(&a, l, rc, out);
 }
 
 int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
 			struct grove_buf *last, struct grove_log_result *out)
 {
-	struct grove_log_result r = { .size = sizeof(r) }, theirs;
-	struct grove_detail d;
-	int rc;
+	struct answer a;
+	int rc = answer_begin(&a, l, out);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
 	if (!rc)
-		rc = usable(l, &d);
-	if (!rc)
-		rc = grove__keyed_read_ends(l, head, tail, first, last, &r, &d);
-	r.why = theirs.why;
-	if (!rc)
-		grove__sized_give(out, &r, sizeof(r));
-	return told(l, rc, &d, theirs.why);
+		rc = grove__keyed_read_ends(l, head, tail, first, last, &a.r, &a.d);
+	return answer_end(&a, l, rc, out);
 }
 
 int grove_log_lock(struct grove_log *l, int64_t ms)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = usable(l, &d);
 
-	grove__fail_clear(&d);
-	rc = usable(l, &d);
 	if (!rc)
 		rc = grove__keyed_lock(l, ms, &d);
 	return told(l, rc, &d, NULL);
@@ -167,10 +165,8 @@ int grove_log_lock(struct grove_log *l, int64_t ms)
 int grove_log_unlock(struct grove_log *l)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = usable(l, &d);
 
-	grove__fail_clear(&d);
-	rc = usable(l, &d);
 	if (!rc)
 		rc = grove__keyed_unlock(l, &d);
 	return told(l, rc, &d, NULL);
@@ -180,12 +176,10 @@ int grove_log_set_title(struct grove_log *l, const struct grove_title *title)
 {
 	struct grove_title t;
 	struct grove_detail d;
-	int rc;
+	int rc = usable(l, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&t, sizeof(t), title, &d);
 	if (!rc)
-		rc = usable(l, &d);
+		rc = grove__sized_take(&t, sizeof(t), title, &d);
 	if (!rc)
 		rc = grove__keyed_set_title(l, &t, &d);
 	return told(l, rc, &d, NULL);
@@ -194,10 +188,8 @@ int grove_log_set_title(struct grove_log *l, const struct grove_title *title)
 int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf *out)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = usable(l, &d);
 
-	grove__fail_clear(&d);
-	rc = usable(l, &d);
 	if (!rc)
 		rc = grove__keyed_value_get(l, name, out, &d);
 	return told(l, rc, &d, NULL);
@@ -206,10 +198,8 @@ int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf 
 int grove_log_value_put(struct grove_log *l, const char *name, struct grove_slice value)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = usable(l, &d);
 
-	grove__fail_clear(&d);
-	rc = usable(l, &d);
 	if (!rc)
 		rc = grove__keyed_value_put(l, name, value, &d);
 	return told(l, rc, &d, NULL);
@@ -223,7 +213,7 @@ int grove_log_each(struct grove *g, const char *store, const struct grove_key *u
 
 	grove__fail_clear(&d);
 	rc = grove__keyed_each(g, store, under, flags, fn, payload, &d);
-	/* an answer of `fn` is no failure of ours */
+	/* a result of `fn` is not a failure of ours */
 	return d.code == rc ? grove__api_told(g, rc, &d) : rc;
 }
 

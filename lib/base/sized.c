@@ -33,6 +33,12 @@ int grove__sized_take(void *ours, size_t size, const void *theirs, struct grove_
 	return rc;
 }
 
+int grove__sized_begin(void *ours, size_t size, const void *theirs, struct grove_detail *d)
+{
+	grove__fail_clear(d);
+	return grove__sized_take(ours, size, theirs, d);
+}
+
 void grove__sized_give(void *theirs, const void *ours, size_t size)
 {
 	size_t room = theirs ? size_of(theirs) : 0;

@@ -21,6 +21,8 @@
  * zeros. GROVE_EINVAL for one whose size was not set; `ours` is all zeros then.
  */
 int grove__sized_take(void *ours, size_t size, const void *theirs, struct grove_detail *d);
+/* The same as the first step of a public call: clears the detail before. */
+int grove__sized_begin(void *ours, size_t size, const void *theirs, struct grove_detail *d);
 /* GROVE_EINVAL if a result that will be given has no size. NULL: nobody wants it. */
 int grove__sized_check(const void *theirs, struct grove_detail *d);
 /* Hand `ours`, of `size` bytes, to the caller. Does nothing for NULL, or without a size. */

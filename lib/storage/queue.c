@@ -178,10 +178,8 @@ int grove_storage_submit(struct grove_storage *st, const struct grove_storage_ca
 	struct grove__storage_job *j = NULL;
 	struct grove_storage_call c;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&c, sizeof(c), call, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&c, sizeof(c), call, &d);
 	if (!rc)
 		rc = grove__sized_check(c.options, &d);
 	if (!rc)

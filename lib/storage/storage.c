@@ -391,10 +391,8 @@ int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
 	struct grove_storage_call c;
 	struct grove_writer *w = NULL;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_begin(&c, sizeof(c), call, &d);
 
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&c, sizeof(c), call, &d);
 	if (!rc)
 		rc = grove__storage_check(st, &c, &d);
 	if (!rc) {

@@ -402,10 +402,10 @@ int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 	for (size_t i = 0; i < nr && !rc; i++)
 		if (grove__pi_role(grove__json_get(messages[i], "role")) == GROVE_ROLE_TOOL_RESULT)
 			rc = seen_add(&s.answered, &s.tmp, grove__json_get(messages[i], "toolCallId"));
-	for (size_t i = 0; i < nr && rc >= 0; i++) {
+	for (size_t i = 0; i < nr && !rc; i++) {
 		struct grove_slice m = messages[i];
 
-		rc = rc ? rc : settle_one(&s, &m);
+		rc = settle_one(&s, &m);
 		if (!rc)
 			rc = fn(payload, i, m);
 		else if (rc == 1)

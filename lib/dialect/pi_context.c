@@ -408,7 +408,7 @@ int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	int rc = 0;
 
 	(void)now;
-	for (size_t i = 0; i < nr && rc >= 0; i++) {
+	for (size_t i = 0; i < nr && !rc; i++) {
 		grove__buf_clear(&out);
 		rc = llm_one(messages[i], &out);
 		if (!rc)

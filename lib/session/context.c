@@ -162,10 +162,10 @@ static int each_message(struct context *x, uint32_t *row,
 	const struct grove__spine *s = c->im->spine;
 	struct grove__rows rows;
 	struct grove_slice value, message;
-	int rc;
+	int rc, told = 0;
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
-	while (!(rc = grove__rows_next(&rows, row, &value, c->d))) {
+	while (!told && !(rc = grove__rows_next(&rows, row, &value, c->d))) {
 		struct grove__choice_edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
 		struct grove_slice content;
 
@@ -175,20 +175,18 @@ static int each_message(struct context *x, uint32_t *row,
 			content = grove__buf_slice(&e->content);
 		x->line = value;
 		if (grove__image_message(c->im, *row, value, &message))
-			rc = fn(payload, message);
+			told = fn(payload, message);
 		else
-			rc = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
+			told = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
 					      grove__spine_role(s, *row), time_of(c, *row, value),
 					      *row == c->compaction, e ? &content : NULL, &x->blobs, fn,
 					      payload);
-		if (rc)
-			break;
 	}
 	grove__rows_release(&rows);
 	x->line = grove__slice(NULL, 0);
-	if (rc == GROVE_ENOMEM)
-		return grove__fail_nomem(c->d);
-	return rc == 1 ? 0 : rc;
+	/* 1 of the rows is their end, 1 of the caller is its own */
+	rc = told ? told : rc == 1 ? 0 : rc;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
 
 /* --- told message by message --- */

@@ -41,6 +41,7 @@ struct told {
 	struct grove_context_about last;
 	char model[64];
 	size_t stop_after;
+	int stop_with;
 };
 
 static int on_piece(void *payload, const struct grove_piece *p)
@@ -56,7 +57,7 @@ static int on_message(void *payload, const struct grove_message *m)
 	const char *comma = t->nr++ ? "," : "";
 
 	if (t->stop_after && t->nr > t->stop_after)
-		return 7;
+		return t->stop_with;
 	assert_int_equal(grove__buf_addf(&t->messages, "%s%.*s", comma, (int)m->json.len, m->json.ptr), 0);
 	assert_int_equal(grove__buf_addf(&t->ids, m->id ? "%s\"%s\"" : "%snull", comma, m->id), 0);
 	assert_int_equal(grove__buf_addf(&t->texts, "%.*s|", (int)m->text.len, m->text.ptr), 0);
@@ -272,19 +273,27 @@ static void a_long_text_is_cut_between_two_characters(void **state)
 
 static void whoever_reads_may_stop(void **state)
 {
-	struct told t = { .stop_after = 2 };
-	struct grove_context_reader reader = { sizeof(reader), &t, on_message, on_reason, on_about };
+	static const struct {
+		unsigned flags;
+		int with;
+	} ways[] = { { 0, 7 }, { 0, 1 }, { GROVE_CONTEXT_LLM, 7 }, { GROVE_CONTEXT_LLM, 1 } };
 	struct world *w = *state;
-	struct grove_session *s;
-	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
 
-	assert_int_equal(grove_view_messages(v, NULL, &reader), 7);
-	assert_int_equal(t.nr, 3);
-	assert_int_equal(t.about, 0);
-	assert_int_equal(grove_view_messages(v, NULL, NULL), GROVE_EINVAL);
-	told_release(&t);
-	grove_view_unref(v);
-	grove_session_close(s);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct grove_context_options opt = { .size = sizeof(opt), .flags = ways[i].flags };
+		struct told t = { .stop_after = 2, .stop_with = ways[i].with };
+		struct grove_context_reader reader = { sizeof(reader), &t, on_message, on_reason, on_about };
+		struct grove_session *s;
+		struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+		assert_int_equal(grove_view_messages(v, &opt, &reader), ways[i].with);
+		assert_int_equal(t.nr, 3);
+		assert_int_equal(t.about, 0);
+		assert_int_equal(grove_view_messages(v, NULL, NULL), GROVE_EINVAL);
+		told_release(&t);
+		grove_view_unref(v);
+		grove_session_close(s);
+	}
 }
 
 /* --- parts --- */

@@ -85,7 +85,7 @@ static int from_archive(struct grove_session *s, struct grove__blobs *b, const c
 	struct grove_key key = { s->at.project, s->at.session, "" };
 	struct grove_buf name = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
 	char is[GROVE__BLOB_HASH];
-	int rc = !b || s->held || grove__buf_addf(&name, "blobs/%s", hash) ? GROVE_ENOTFOUND : 0;
+	int rc = !b || s->held ? GROVE_ENOTFOUND : grove__buf_addf(&name, "blobs/%s", hash);
 
 	if (!rc)
 		rc = grove__store_attach_get(s->at.store, &key, name.ptr, &have, NULL);
@@ -99,6 +99,12 @@ static int from_archive(struct grove_session *s, struct grove__blobs *b, const c
 	return rc;
 }
 
+/* There, or a lack of memory, which does not say that it is missing; else another place may have it. */
+static bool is_decided(int rc)
+{
+	return !rc || rc == GROVE_ENOMEM;
+}
+
 /* A missing blob costs a picture, not the conversation. */
 static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 {
@@ -106,7 +112,7 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	struct grove_detail d, other;
 	char hash[GROVE__BLOB_HASH];
 	struct grove__blobs *b;
-	int rc;
+	int rc, elsewhere;
 
 	grove__fail_clear(&d);
 	if (!grove__blob_parse(ref, hash))
@@ -114,12 +120,15 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	rc = grove__session_blobs(s, &b, &d);
 	if (!rc)
 		rc = b ? grove__blob_get(b, hash, bytes, &d) : GROVE_ENOTFOUND;
-	if (rc && rc != GROVE_ENOMEM && s->blobs_beside &&
-	    !grove__blob_get(s->blobs_beside, hash, bytes, &other))
-		rc = 0;
-	if (rc && rc != GROVE_ENOMEM && !from_archive(s, b, hash, bytes))
-		rc = 0;
-	if (rc && rc != GROVE_ENOMEM && s->g->warn)
+	if (!is_decided(rc) && s->blobs_beside) {
+		elsewhere = grove__blob_get(s->blobs_beside, hash, bytes, &other);
+		rc = is_decided(elsewhere) ? elsewhere : rc;
+	}
+	if (!is_decided(rc)) {
+		elsewhere = from_archive(s, b, hash, bytes);
+		rc = is_decided(elsewhere) ? elsewhere : rc;
+	}
+	if (!is_decided(rc) && s->g->warn)
 		s->g->warn(s->g->warn_payload, GROVE_SEVERITY_WARNING, &d);
 	return rc;
 }

@@ -348,14 +348,17 @@ int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__di
 			     struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
-	int rc = 0;
+	int rc;
 
 	*out = NULL;
 	/* what the store says comes first */
-	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len)
+	rc = grove__log_meta_get(log, DIALECT, &line, NULL);
+	if (!rc && line.len)
 		*out = grove__dialect_find(line.ptr);
+	/* lines look alike: none of them is asked only because there is no memory */
+	rc = rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
 	grove__buf_clear(&line);
-	if (!*out)
+	if (!rc && !*out)
 		rc = grove__peek_first_line(log, &line, d);
 	if (!rc && !*out && line.len)
 		*out = grove__dialect_recognise(grove__buf_slice(&line));

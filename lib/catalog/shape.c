@@ -162,8 +162,10 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 {
 	const struct grove__image *im = s->image;
 	struct grove_store_log_stat st;
-	uint32_t leaf = grove__session_leaf_row(s);
+	uint32_t leaf;
 
+	if (grove__session_find_leaf(s, &leaf, NULL))
+		return GROVE_ENOMEM;
 	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
 		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };

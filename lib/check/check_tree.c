@@ -94,11 +94,13 @@ static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, u
 static int check_reach(struct grove__checker *c)
 {
 	const struct grove__spine *s = c->s->image->spine;
-	uint32_t leaf = grove__session_leaf_row(c->s), first;
+	uint32_t leaf, first;
 	bool messages = grove__image_ruled(c->s->image);
 	uint64_t nr, all = 0;
-	int rc = leaf == GROVE_NO_ENTRY ? 1 : reachable(c, leaf, &first, &nr);
+	int rc = grove__session_find_leaf(c->s, &leaf, c->d);
 
+	if (!rc)
+		rc = leaf == GROVE_NO_ENTRY ? 1 : reachable(c, leaf, &first, &nr);
 	if (rc || first == GROVE_NO_ENTRY || !(grove__spine_flags(s, first) & (ROW_ORPHAN | ROW_CYCLE)))
 		return rc < 0 ? rc : 0;
 	for (uint32_t row = 0; row < s->nr; row++)

@@ -96,15 +96,11 @@ static int first_parent(struct grove__batch *b)
 	struct grove_session *s = b->s;
 	const struct grove__spine *sp = s->image->spine;
 	uint32_t row;
+	int rc = b->opt && b->opt->parent ? grove__session_row(s, b->opt->parent, &row, b->d)
+					  : grove__session_find_leaf(s, &row, b->d);
 
-	if (b->opt && b->opt->parent) {
-		int rc = grove__session_row(s, b->opt->parent, &row, b->d);
-
-		if (rc)
-			return rc;
-	} else {
-		row = grove__session_leaf_row(s);
-	}
+	if (rc)
+		return rc;
 	/* an entry without an id cannot be named, so use its nearest ancestor that has one */
 	row = grove__tree_named(sp, row);
 	b->first_row = row;

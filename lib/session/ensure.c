@@ -203,9 +203,13 @@ static int take_held(struct grove_session *s, struct held **out, uint32_t *nr, s
 static int hang_below(struct grove_session *s, struct held *x, struct grove_detail *d)
 {
 	const struct grove__spine *sp = s->image->spine;
-	uint32_t leaf = grove__tree_named(sp, grove__session_leaf_row(s));
 	struct grove_buf out = GROVE_BUF_INIT;
+	uint32_t leaf;
+	int rc = grove__session_find_leaf(s, &leaf, d);
 
+	if (rc)
+		return rc;
+	leaf = grove__tree_named(sp, leaf);
 	if (!x->root || !s->at.dialect->write.relink || leaf == GROVE_NO_ENTRY)
 		return 0;
 	if (s->at.dialect->write.relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),

@@ -69,11 +69,12 @@ static int check_end(struct grove_session *s, uint32_t row, struct grove_detail 
 static int move_to(struct grove_session *s, uint32_t row, const struct grove_leaf_options *o,
 		   struct grove_detail *d)
 {
-	int rc;
+	uint32_t at;
+	int rc = grove__session_find_leaf(s, &at, d);
 
 	row = grove__tree_leaf(s->image->spine, row);
-	if (row == grove__session_leaf_row(s))
-		return 0;
+	if (rc || row == at)
+		return rc;
 	rc = check_end(s, row, d);
 	if (rc)
 		return rc;
@@ -159,11 +160,14 @@ int grove__session_branch(struct grove_session *s, const char *id, const struct 
 	uint32_t row, from;
 	int rc = look_for(s, id, &only_rev, &row, d);
 
+	if (!rc)
+		rc = grove__session_find_leaf(s, &from, d);
 	if (rc)
 		return rc;
 	row = grove__tree_leaf(s->image->spine, row);
 	/* the summary names the leaf that was left, or the start of the branch */
-	from = s->at.dialect->write.branch_names_target ? row : grove__session_leaf_row(s);
+	if (s->at.dialect->write.branch_names_target)
+		from = row;
 	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
 	opt = append_below(s, row, o);
 	return grove__append_spec(s, &spec, &opt, out, d);

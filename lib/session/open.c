@@ -358,22 +358,25 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 }
 
 /* Computes the leaf by rules over the whole log, once for each state of it. */
-static uint32_t leaf_by_rules(struct grove_session *s)
+static int leaf_by_rules(struct grove_session *s, uint32_t *row, struct grove_detail *d)
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
 	struct grove__chain_walk w;
 	uint32_t nr = s->image->spine->nr;
+	int rc;
 
 	if (s->ruled != s->image || s->ruled_at != nr) {
 		s->ruled = NULL;
-		if (grove__image_walk(s->image, nr, &ask, &w, NULL))
-			return GROVE_NO_ENTRY;
+		rc = grove__image_walk(s->image, nr, &ask, &w, d);
+		if (rc)
+			return rc;
 		s->ruled = s->image;
 		s->ruled_at = nr;
 		s->ruled_leaf = w.leaf;
 		grove__walk_release(&w);
 	}
-	return s->ruled_leaf;
+	*row = s->ruled_leaf;
+	return 0;
 }
 
 bool grove__session_own_file(const struct grove_session *s)
@@ -382,11 +385,19 @@ bool grove__session_own_file(const struct grove_session *s)
 }
 
 /* A leaf that was moved in this handle comes first, then the rules, then the last line. */
+int grove__session_find_leaf(struct grove_session *s, uint32_t *row, struct grove_detail *d)
+{
+	if (!s->moved && grove__image_ruled(s->image))
+		return leaf_by_rules(s, row, d);
+	*row = s->moved ? s->leaf : grove__tree_last(s->image->spine);
+	return 0;
+}
+
 uint32_t grove__session_leaf_row(struct grove_session *s)
 {
-	if (s->moved)
-		return s->leaf;
-	return grove__image_ruled(s->image) ? leaf_by_rules(s) : grove__tree_last(s->image->spine);
+	uint32_t row;
+
+	return grove__session_find_leaf(s, &row, NULL) ? GROVE_NO_ENTRY : row;
 }
 
 /* Writes the header, and the slot in front of it, into an empty log. */

@@ -144,7 +144,9 @@ int grove__session_change_log(struct grove_session *s, struct grove_store_log *l
  * looks as if another program were writing to it.
  */
 void grove__session_close_old(struct grove_session *s);
-/* Returns the row that the next append goes below, or GROVE_NO_ENTRY for a root. */
+/* Finds the row that the next append goes below, GROVE_NO_ENTRY for a root. */
+int grove__session_find_leaf(struct grove_session *s, uint32_t *row, struct grove_detail *d);
+/* The same for those that cannot fail: GROVE_NO_ENTRY if it cannot be found, too. */
 uint32_t grove__session_leaf_row(struct grove_session *s);
 /* Returns true if this is a sub-agent's own log. */
 bool grove__session_own_file(const struct grove_session *s);

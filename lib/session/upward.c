@@ -170,10 +170,7 @@ static int first_row(struct climb *c, const char *leaf, uint32_t *row, struct gr
 		*row = next_row(c, s->image->spine);
 		return tell_held(c, *row != GROVE_NO_ENTRY);
 	}
-	if (leaf)
-		return grove__session_find(s, leaf, row, d);
-	*row = grove__session_leaf_row(s);
-	return 0;
+	return leaf ? grove__session_find(s, leaf, row, d) : grove__session_find_leaf(s, row, d);
 }
 
 static int climb_image(struct climb *c, const char *leaf, struct grove_detail *d)

@@ -313,7 +313,9 @@ int grove__carry_about(struct grove_carry *c, struct grove_carry_about *out, str
 	out->there = c->there;
 	if (!s)
 		return 0;
-	leaf = grove__session_leaf_row(s);
+	rc = grove__session_find_leaf(s, &leaf, d);
+	if (rc)
+		return rc;
 	out->id = s->id;
 	out->cwd = s->cwd;
 	out->agent = s->at.agent;

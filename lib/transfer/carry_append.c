@@ -311,7 +311,9 @@ static int pin_leaf(struct taking *t)
 
 	if (!t->s || !t->own)
 		return 0;
-	t->leaf = grove__session_leaf_row(t->s);
+	rc = grove__session_find_leaf(t->s, &t->leaf, t->d);
+	if (rc)
+		return rc;
 	if (t->opt->flags & GROVE_CARRY_FOLLOW || !leads_away(t, &target))
 		return 0;
 	t->out->branched = !target.len;
@@ -534,9 +536,10 @@ static int tell_state(struct taking *t)
 	t->out->generation = st.generation;
 	if (!t->own)
 		return 0;
-	leaf = grove__session_leaf_row(t->s);
-	t->out->leaf = leaf == GROVE_NO_ENTRY ? NULL : grove__spine_id(t->s->image->spine, leaf);
-	return 0;
+	rc = grove__session_find_leaf(t->s, &leaf, t->d);
+	if (!rc)
+		t->out->leaf = leaf == GROVE_NO_ENTRY ? NULL : grove__spine_id(t->s->image->spine, leaf);
+	return rc;
 }
 
 int grove__carry_append(struct grove_carry *c, const struct grove_slice *lines, size_t nr,

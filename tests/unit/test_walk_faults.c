@@ -1,15 +1,6 @@
 /*
  * tests/unit/test_walk_faults.c: everything that can be asked of sessions and done
- * to them, with each of its steps failing once.
- *
- * A world is laid out for each agent, in files and in SQLite. Each act is done
- * once for every place in it where something may fail (tests/lib/places.h), which
- * fails: memory, the system, the caller. What is done a thousand times in a row is
- * tried once.
- *
- * Whatever fails is told by the right code, and the session can be read and
- * checked afterwards. A share of all places is drawn by chance; with
- * GROVE_TEST_LONG or GROVE_WALK_ALL it is all of them.
+ * to them, with each of its steps failing once (walk.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,145 +13,7 @@
 
 #include <grove/storage.h>
 
-#include "../lib/places.h"
-#include "../lib/transcript.h"
-
-#include "sys/stamp.h"
-#include "../lib/calls.h"
-
-/* What the caller answers when it has had enough. */
-#define ENOUGH 77
-
-static int enough(void)
-{
-	return due(CALLER, "callback") ? ENOUGH : 0;
-}
-
-/* -------------------------------------------------------------------- stage */
-
-struct stage {
-	char dir[200], first[240], run[240], home[260], cwd[260], db[280], other[280];
-	const char *dialect, *session, *id;    /* the file, below home, and an entry in it */
-	bool sqlite;
-};
-
-static int copied_from;
-static char copied_to[300];
-
-static int copy_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	char to[1024], bytes[65536];
-	ssize_t n;
-	int in, out;
-
-	(void)ftw;
-	snprintf(to, sizeof(to), "%s%s", copied_to, path + copied_from);
-	if (type == FTW_D)
-		return mkdir(to, st->st_mode & 0777);
-	in = open(path, O_RDONLY | O_CLOEXEC);
-	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, st->st_mode & 0777);
-	if (in < 0 || out < 0)
-		return -1;
-	while ((n = read(in, bytes, sizeof(bytes))) > 0)
-		if (write(out, bytes, (size_t)n) != n)
-			return -1;
-	/* as old as it was: what is young is not remembered */
-	futimens(out, (const struct timespec[]){ st->st_mtim, st->st_mtim });
-	close(in);
-	close(out);
-	return 0;
-}
-
-static void copy_tree(const char *from, const char *to)
-{
-	own++;
-	scratch_remove(to);
-	copied_from = (int)strlen(from);
-	snprintf(copied_to, sizeof(copied_to), "%s", to);
-	assert_int_equal(nftw(from, copy_one, 16, FTW_PHYS), 0);
-	own--;
-}
-
-static void on_trace(void *payload, const char *line)
-{
-	(void)payload;
-	(void)line;
-}
-
-/* With or without a cache and a trace. */
-static int open_world(const struct stage *st, bool more, struct grove **out)
-{
-	const char *store = st->db;
-	struct grove_options o = { .size = sizeof(o), .home = st->home, .cwd = "/w",
-				   .getenv = no_variables, .cache = more ? NULL : "",
-				   .stores = st->sqlite ? &store : NULL, .nr_stores = st->sqlite,
-				   .trace = more ? on_trace : NULL };
-
-	return grove_open(&o, out);
-}
-
-static struct grove *world_of(const struct stage *st, int *rc)
-{
-	struct grove *g = NULL;
-	int got = open_world(st, false, &g);
-
-	if (rc)
-		*rc = got;
-	else
-		assert_int_equal(got, 0);
-	return g;
-}
-
-/* The session as this world names it. */
-static const char *name_of(const struct stage *st)
-{
-	static char path[600];
-
-	if (st->sqlite)
-		return strcmp(st->dialect, "claude") ? "s1" : SID;
-	snprintf(path, sizeof(path), "%s/%s", st->home, st->session);
-	return path;
-}
-
-static void lay(const struct stage *st, const char *name, const char *bytes)
-{
-	char path[700], *slash;
-
-	snprintf(path, sizeof(path), "%s/%s", st->home, name);
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
-	*slash = '/';
-	file_make(path, bytes);
-	assert_int_equal(grove__sys_set_mtime(path, 1700000000000000000), 0);
-}
-
-/* --------------------------------------------------------------------- acts */
-
-static int sink_write(void *payload, const char *ptr, size_t len)
-{
-	(void)payload;
-	(void)ptr;
-	(void)len;
-	return -enough();
-}
-
-static const struct grove_sink sink = { sink_write, NULL };
-
-static int on_problem(void *payload, const struct grove_problem *p)
-{
-	(void)payload;
-	(void)p;
-	return enough();
-}
-
-static int on_progress(void *payload, uint64_t done, uint64_t total)
-{
-	(void)payload;
-	(void)done;
-	(void)total;
-	return enough();
-}
+#include "walk.h"
 
 /* Ask for all that a list has. */
 static int act_list(const struct stage *st, struct grove *g)
@@ -183,6 +36,7 @@ static int act_list(const struct stage *st, struct grove *g)
 			rc = grove_list_item_json(grove_list_at(l, k), &b);
 		grove_list_free(l);
 	}
+	answered_all(&b);
 	grove_buf_release(&b);
 	return rc;
 }
@@ -216,6 +70,7 @@ static int act_usage(const struct stage *st, struct grove *g)
 			rc = grove_usage_json(u, &b);
 		grove_usage_free(u);
 	}
+	answered_all(&b);
 	grove_buf_release(&b);
 	return rc;
 }
@@ -688,11 +543,6 @@ static int act_lazy(const struct stage *st, struct grove *g)
 	return rc;
 }
 
-static int or_notsup(int rc)
-{
-	return rc == GROVE_ENOTSUP ? 0 : rc;
-}
-
 static int act_append(const struct stage *st, struct grove *g)
 {
 	struct grove_append_options o = { .size = sizeof(o), .parent = st->id, .sync = GROVE_SYNC_ALWAYS };
@@ -720,6 +570,24 @@ static int act_append(const struct stage *st, struct grove *g)
 	rc = rc ? rc : or_notsup(continue_from(s, st->id, 0, &outcome, &content));
 	grove_session_close(s);
 	grove_buf_release(&content);
+	return rc;
+}
+
+/* Whatever was appended is below something, as all of it was meant to be. */
+static int has_one_root(const struct stage *st, struct grove *g)
+{
+	struct grove_rows roots = { NULL, 0 };
+	struct grove_session *s;
+	struct grove_view *v = NULL;
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_READ, &s);
+
+	rc = rc ? rc : grove_session_view(s, &v);
+	rc = rc ? rc : grove_view_children(v, GROVE_NO_ENTRY, GROVE_ORDER_APPENDED, &roots);
+	if (!rc && roots.nr != 1)
+		rc = GROVE_EDAMAGED;
+	grove_rows_release(&roots);
+	grove_view_unref(v);
+	grove_session_close(s);
 	return rc;
 }
 
@@ -857,412 +725,40 @@ static int act_record(const struct stage *st, struct grove *g)
 	return rc;
 }
 
-static const struct {
-	const char *name;
-	int (*go)(const struct stage *st, struct grove *g);
-	bool changes;
-	const char *only;              /* this agent; NULL: each */
-	bool files;                    /* in files only */
-} acts[] = {
-	{ "list", act_list, false, NULL, false },
-	{ "find", act_find, false, NULL, false },
-	{ "usage", act_usage, false, NULL, false },
-	{ "check", act_check, false, NULL, false },
-	{ "read", act_read, false, NULL, false },
-	{ "lazy", act_lazy, false, NULL, false },
-	{ "append", act_append, true, NULL, false },
-	{ "change", act_change, true, NULL, false },
-	{ "fork", act_fork, true, NULL, false },
-	{ "move", act_move, true, NULL, false },
-	{ "beside", act_beside, true, NULL, false },
-	{ "record", act_record, true, "claude", false },
-	{ "recent", act_recent, true, NULL, false },
-	{ "watch", act_watch, true, NULL, false },
-	{ "fix", act_fix, true, NULL, false },
-	{ "copy", act_copy, true, NULL, false },
-	{ "archive", act_archive, true, NULL, false },
-	{ "store", act_store, true, NULL, false },
-	{ "blobs", act_blobs, true, "xcsh", true },
-	{ "history", act_history, true, "xcsh", true },
-	{ "cached", act_cached, true, NULL, false },
-	{ "memory", act_memory, false, NULL, true },
-	{ "migrate", act_migrate, true, "pi", false },
-	{ "migrate", act_migrate, true, "xcsh", false },
-	{ "migrate", act_migrate, true, "omp", false },
-	{ "storage", act_storage, true, "pi", true },
-	{ "hydrate", act_hydrate, true, "claude", true },
-	{ "remove", act_remove, true, NULL, false },
-};
-
-/* ------------------------------------------------------------------ the walk */
-
-static int perform(struct stage *st, size_t a, struct grove_detail *d)
-{
-	struct grove *g;
-	int rc;
-
-	if (acts[a].changes)
-		copy_tree(st->first, st->run);
-	g = world_of(st, &rc);
-	if (g)
-		grove_set_progress(g, (struct grove_progress){ on_progress, NULL });
-	if (!rc)
-		rc = acts[a].go(st, g);
-	own++;
-	d->message[0] = '\0';
-	if (g)
-		grove_error(g, d);
-	own--;
-	grove_close(g);
-	return rc;
-}
-
-/* Of so many places one is tried, unless time does not matter. */
-#define SHARE 16
-
-static struct chance chance;
-static uint32_t share = SHARE;
-static unsigned tried, wrong;
-
-static void judge(const struct stage *st, size_t a, enum kind kind, int rc, const struct grove_detail *d)
-{
-	static const int told[KINDS][8] = {
-		[MEMORY] = { GROVE_ENOMEM },
-		[SYSTEM] = { GROVE_EIO, GROVE_EACCESS, GROVE_EFULL },
-		[CALLER] = { ENOUGH, -ENOUGH, GROVE_ECANCELLED },
-	};
-
-	/* SQLite says where FTS5 is by a statement, and not why it does not */
-	if (acts[a].go == act_history && kind == MEMORY && rc == GROVE_ENOTSUP)
-		return;
+static const struct act all_acts[] = {
+	{ .name = "list", .go = act_list, .same = true },
 	/* a session that cannot be read is passed over, and one that has that id may be another */
-	if (acts[a].go == act_find && kind == SYSTEM && rc == GROVE_ENOTFOUND)
-		return;
-	/* what could not be looked at again afterwards has an unknown tail */
-	if (!rc || (rc == GROVE_EIO && acts[a].changes))
-		return;
-	for (size_t i = 0; i < 8 && told[kind][i]; i++)
-		if (told[kind][i] == rc)
-			return;
-	wrong++;
-	print_error("%s of %s in %s: %s fails (%s): %s (%d): %s\n", acts[a].name, st->dialect,
-		    st->sqlite ? "SQLite" : "files", kind_names[kind], now.call, grove_error_name(rc), rc,
-		    d->message);
-	for (int i = 0; i < now.depth; i++)
-		print_error("\t%p\n", now.by[i]);
-}
-
-/* Whatever failed: the session can be read and checked by whoever comes next. */
-static void look_afterwards(const struct stage *st, size_t a)
-{
-	const char *id = strcmp(st->dialect, "claude") ? "s1" : SID;
-	struct grove *g = world_of(st, NULL);
-	struct grove_session *s;
-	struct grove_view *v = NULL;
-	int rc = grove_session_open(g, id, GROVE_OPEN_READ, &s);
-
-	rc = rc ? rc : grove_session_view(s, &v);
-	if (!rc && grove_view_count(v) < 5)
-		rc = GROVE_EDAMAGED;
-	grove_view_unref(v);
-	grove_session_close(s);
-	rc = rc ? rc : grove_check(g, NULL, on_problem, NULL, NULL);
-	if (rc && acts[a].go != act_remove) {
-		wrong++;
-		print_error("%s of %s in %s: after %s failed: %s\n", acts[a].name, st->dialect,
-			    st->sqlite ? "SQLite" : "files", now.call, grove_error_name(rc));
-	}
-	grove_close(g);
-}
-
-static void walk(struct stage *st, size_t a, enum kind kind)
-{
-	struct grove_detail d;
-	size_t from = now.nr, upto;
-	int rc;
-
-	now.kind = kind;
-	now.count = 0;
-	now.noting = true;
-	rc = perform(st, a, &d);
-	now.noting = false;
-	if (rc) {
-		wrong++;
-		print_error("%s of %s in %s: %s: %s\n", acts[a].name, st->dialect,
-			    st->sqlite ? "SQLite" : "files", grove_error_name(rc), d.message);
-		return;
-	}
-	upto = now.nr;
-	for (size_t i = from; i < upto; i++) {
-		/* callers are few: all of them */
-		if (kind != CALLER && chance_below(&chance, share))
-			continue;
-		tried++;
-		now.target = now.first[i];
-		now.count = 0;
-		now.happened = false;
-		now.failing = true;
-		rc = perform(st, a, &d);
-		now.failing = false;
-		if (now.happened && acts[a].changes)
-			look_afterwards(st, a);
-		if (now.happened)
-			judge(st, a, kind, rc, &d);
-		else if (rc)
-			print_error("%s of %s in %s: %s, and nothing failed: %s\n", acts[a].name, st->dialect,
-				    st->sqlite ? "SQLite" : "files", grove_error_name(rc), d.message);
-	}
-}
-
-/* ------------------------------------------------------------------ the worlds */
-
-#define TS ",\"timestamp\":\"2026-01-01T00:00:01.000Z\""
-#define USAGE ",\"usage\":{\"input\":1,\"output\":2,\"cacheRead\":0,\"cacheWrite\":0,\"cost\":{\"total\":0.5}}"
-#define TURNS \
-	ENTRY("u1", "null", "user", "one \\u00e9 two") \
-	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"u1\"" TS ",\"message\":{\"role\":\"assistant\",\"content\":[" \
-	"{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"text\",\"text\":\"yes\"},{\"type\":\"toolCall\",\"id\":\"t1\"," \
-	"\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}],\"provider\":\"p\",\"model\":\"m\"" USAGE ",\"timestamp\":2}}\n" \
-	"{\"type\":\"message\",\"id\":\"r1\",\"parentId\":\"a1\"" TS ",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"t1\"," \
-	"\"toolName\":\"bash\",\"content\":[{\"type\":\"text\",\"text\":\"file\"}],\"isError\":false}}\n" \
-	"{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"r1\"" TS ",\"targetId\":\"u1\",\"label\":\"here\"}\n" \
-	"{\"type\":\"thinking_level_change\",\"id\":\"h1\",\"parentId\":\"l1\"" TS ",\"thinkingLevel\":\"high\"}\n" \
-	ENTRY("u2", "\"h1\"", "user", "more") \
-	"{\"type\":\"compaction\",\"id\":\"k1\",\"parentId\":\"u2\"" TS ",\"summary\":\"so far\",\"firstKeptEntryId\":\"u2\"," \
-	"\"tokensBefore\":9}\n" \
-	ENTRY("u3", "\"k1\"", "user", "again") ENTRY("u4", "\"a1\"", "user", "a branch") \
-	"{\"type\":\"branch_summary\",\"id\":\"b1\",\"parentId\":\"u4\"" TS ",\"fromId\":\"u3\",\"summary\":\"was there\"}\n"
-#define TITLED "{\"type\":\"session\",\"version\":3,\"id\":\"s1\"" TS ",\"cwd\":\"/w\",\"title\":\"t\",\"titleSource\":\"user\"}\n"
-#define MODEL "{\"type\":\"model_change\",\"id\":\"m1\",\"parentId\":\"b1\"" TS ",\"model\":\"p/m\"}\n"
-/* Lines that check tells of and fix mends: an orphan, an id that is there twice, half a line. */
-#define DAMAGE \
-	"{\"type\":\"session\",\"version\":3,\"id\":\"s2\"" TS ",\"cwd\":\"/w\",\"parentSession\":\"s1\"}\n" \
-	ENTRY("u1", "null", "user", "one") "not json\n" ENTRY("u1", "\"u1\"", "user", "twice") \
-	ENTRY("o1", "\"gone\"", "user", "orphan") \
-	"{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"u1\"" TS ",\"targetId\":\"nobody\",\"label\":\"x\"}\n" \
-	"{\"type\":\"message\",\"id\":\"h"
-
-/* Without ids: version 1. */
-#define OLD \
-	"{\"type\":\"session\",\"id\":\"s3\"" TS ",\"cwd\":\"/w\",\"provider\":\"p\",\"modelId\":\"m\"}\n" \
-	"{\"type\":\"message\"" TS ",\"message\":{\"role\":\"user\",\"content\":\"old\"}}\n" \
-	"{\"type\":\"message\"" TS ",\"message\":{\"role\":\"hookMessage\",\"content\":\"older\"}}\n" \
-	"{\"type\":\"compaction\"" TS ",\"summary\":\"s\",\"firstKeptEntryIndex\":1,\"tokensBefore\":1}\n"
-
-static const struct {
-	const char *dialect, *dir, *id, *first, *second;
-} worlds[] = {
-	{ "pi", ".pi/agent/sessions/--w--/", "u1", HEADER TURNS
-	  "{\"type\":\"session_info\",\"id\":\"n1\",\"parentId\":\"b1\"" TS ",\"name\":\"its name\"}\n", DAMAGE },
-	{ "xcsh", ".xcsh/agent/sessions/--w--/", "u1", TITLED TURNS MODEL, DAMAGE },
-	{ "omp", ".omp/agent/sessions/--w--/", "u1", TITLED TURNS MODEL, DAMAGE },
-	{ "claude", ".claude/projects/-w/", "u1", TWO_WAYS
-	  RECORD("assistant", "a4", "\"a3\"", "7",
-		 "[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{}}]") "\n"
-	  RECORD("user", "r4", "\"a4\"", "8",
-		 "[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"x\"}]") "\n"
-	  NOTE("custom-title", "customTitle", "its name"),
-	  FIRST "not json\n" LINE("user", "u9", "\"gone\"", "3") "{\"type\":\"us" },
+	{ .name = "find", .go = act_find, .also[SYSTEM] = GROVE_ENOTFOUND },
+	{ .name = "usage", .go = act_usage, .same = true },
+	{ .name = "check", .go = act_check },
+	{ .name = "read", .go = act_read, .same = true },
+	{ .name = "lazy", .go = act_lazy, .same = true },
+	{ .name = "append", .go = act_append, .changes = true, .after = has_one_root },
+	{ .name = "change", .go = act_change, .changes = true },
+	{ .name = "fork", .go = act_fork, .changes = true },
+	{ .name = "move", .go = act_move, .changes = true },
+	{ .name = "beside", .go = act_beside, .changes = true },
+	{ .name = "record", .go = act_record, .changes = true, .only = "claude" },
+	{ .name = "recent", .go = act_recent, .changes = true },
+	{ .name = "watch", .go = act_watch, .changes = true },
+	{ .name = "fix", .go = act_fix, .changes = true },
+	{ .name = "copy", .go = act_copy, .changes = true },
+	{ .name = "archive", .go = act_archive, .changes = true },
+	{ .name = "store", .go = act_store, .changes = true },
+	{ .name = "blobs", .go = act_blobs, .changes = true, .only = "xcsh", .files = true },
+	/* SQLite says where FTS5 is by a statement, and not why it does not */
+	{ .name = "history", .go = act_history, .changes = true, .only = "xcsh", .files = true, .also[MEMORY] = GROVE_ENOTSUP },
+	{ .name = "cached", .go = act_cached, .changes = true },
+	{ .name = "memory", .go = act_memory, .files = true },
+	{ .name = "migrate", .go = act_migrate, .changes = true, .only = "pi" },
+	{ .name = "migrate", .go = act_migrate, .changes = true, .only = "xcsh" },
+	{ .name = "migrate", .go = act_migrate, .changes = true, .only = "omp" },
+	{ .name = "storage", .go = act_storage, .changes = true, .only = "pi", .files = true },
+	{ .name = "hydrate", .go = act_hydrate, .changes = true, .only = "claude", .files = true },
+	{ .name = "remove", .go = act_remove, .changes = true, .ends = true },
 };
-
-static void begin_history(const struct stage *st)
-{
-	struct grove *g = world_of(st, NULL);
-	struct grove_history *h;
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/history.db", st->run);
-	assert_int_equal(grove_history_open(g, path, &h), 0);
-	assert_int_equal(grove_history_add(h, text("an older prompt"), "/w", "s1"), 0);
-	assert_int_equal(grove_history_flush(h), 0);
-	grove_history_close(h);
-	grove_close(g);
-}
-
-/* A blob that is named, one that is not, one that is not what it says, and one that is not there. */
-static void add_blobs(const struct stage *st, const char *session, const char *lines)
-{
-	static const char image[] = "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"u1\"" TS
-		",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"%s\","
-		"\"mimeType\":\"image/png\"}]}}\n";
-	struct grove *g = world_of(st, NULL);
-	char ref[GROVE_BLOB_REF_MAX], bytes[9000], dir[300], wrong_one[400];
-	struct grove_blobs *b;
-	int n;
-
-	snprintf(dir, sizeof(dir), "%s/.%s/agent/blobs", st->home, st->dialect);
-	assert_int_equal(grove_blobs_open(g, dir, &b), 0);
-	assert_int_equal(grove_blobs_put(b, text("nobody names it"), NULL, ref, NULL), 0);
-	assert_int_equal(grove_blobs_put(b, text("an image"), NULL, ref, NULL), 0);
-	n = snprintf(bytes, sizeof(bytes), "%s", lines);
-	n += snprintf(bytes + n, sizeof(bytes) - n, image, "i1", ref);
-	snprintf(bytes + n, sizeof(bytes) - n, image, "i2",
-		 "blob:sha256:0000000000000000000000000000000000000000000000000000000000000001");
-	lay(st, session, bytes);
-	snprintf(wrong_one, sizeof(wrong_one),
-		 ".%s/agent/blobs/0000000000000000000000000000000000000000000000000000000000000002", st->dialect);
-	lay(st, wrong_one, "other bytes");
-	grove_blobs_close(b);
-	grove_close(g);
-}
-
-/* Everything that one agent has, in files; with `sqlite` all of it is in a database, too. */
-static void furnish(struct stage *st, size_t i, bool sqlite)
-{
-	bool claude = !strcmp(worlds[i].dialect, "claude");
-	static char session[300];
-	char path[600], from[600];
-	struct grove *g;
-
-	st->dialect = worlds[i].dialect;
-	st->id = worlds[i].id;
-	st->sqlite = false;
-	snprintf(session, sizeof(session), "%s%s", worlds[i].dir,
-		 claude ? SID ".jsonl" : "2026-01-01T00-00-00-000Z_s1.jsonl");
-	st->session = session;
-	scratch_remove(st->run);
-	assert_int_equal(mkdir(st->run, 0700), 0);
-	assert_int_equal(mkdir(st->home, 0700), 0);
-	assert_int_equal(mkdir(st->cwd, 0700), 0);
-	lay(st, session, worlds[i].first);
-	snprintf(path, sizeof(path), "%s%s", worlds[i].dir,
-		 claude ? "12121212-2222-4333-8444-555555555555.jsonl" : "2026-01-01T00-00-00-000Z_s2.jsonl");
-	lay(st, path, worlds[i].second);
-	if (claude) {
-		snprintf(path, sizeof(path), "%s" SID "/subagents/agent-x1.jsonl", worlds[i].dir);
-		lay(st, path, FIRST);
-		snprintf(path, sizeof(path), "%s" SID "/subagents/agent-x1.meta.json", worlds[i].dir);
-		lay(st, path, "{\"agentType\":\"x\",\"description\":\"d\"}");
-		snprintf(path, sizeof(path), "%s" SID "/tool-results/t1.txt", worlds[i].dir);
-		lay(st, path, "printed");
-		lay(st, ".claude/settings.json", "{\"cleanupPeriodDays\":30}");
-	} else if (i) {
-		snprintf(path, sizeof(path), "%.*s/0.bash.log", (int)(strlen(session) - 6), session);
-		lay(st, path, "printed");
-	}
-	if (!claude) {
-		snprintf(path, sizeof(path), "%s2025-01-01T00-00-00-000Z_s3.jsonl", worlds[i].dir);
-		lay(st, path, OLD);
-	}
-	if (!strcmp(st->dialect, "xcsh"))
-		begin_history(st);
-	if (i == 1 || i == 2)
-		add_blobs(st, session, worlds[i].first);
-	if (sqlite) {
-		g = world_of(st, NULL);
-		snprintf(from, sizeof(from), "%s/%s", st->home, worlds[i].dir);
-		*strrchr(from, '/') = '\0';
-		*strrchr(from, '/') = '\0';
-		assert_int_equal(grove_store_init(g, st->db), 0);
-		assert_int_equal(grove_store_copy(g, from, st->db, NULL, NULL, NULL), 0);
-		grove_close(g);
-		scratch_remove(st->home);
-		assert_int_equal(mkdir(st->home, 0700), 0);
-	}
-	copy_tree(st->run, st->first);
-	st->sqlite = sqlite;
-}
-
-static void walk_all(void **state, bool sqlite, enum kind kind)
-{
-	struct stage *st = *state;
-	size_t before = now.nr;
-
-	tried = wrong = 0;
-
-	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
-		furnish(st, i, sqlite);
-		for (size_t a = 0; a < sizeof(acts) / sizeof(*acts); a++) {
-			if ((acts[a].only && strcmp(acts[a].only, worlds[i].dialect)) ||
-			    (acts[a].files && sqlite))
-				continue;
-			copy_tree(st->first, st->run);
-			walk(st, a, kind);
-		}
-	}
-	print_message("# %u of %zu places\n", tried, now.nr - before);
-	assert_true(tried > 0);
-	assert_int_equal(wrong, 0);
-}
-
-static void memory_runs_out_in_files(void **state)
-{
-	walk_all(state, false, MEMORY);
-}
-
-static void the_system_fails_under_files(void **state)
-{
-	walk_all(state, false, SYSTEM);
-}
-
-static void the_caller_has_enough_of_files(void **state)
-{
-	walk_all(state, false, CALLER);
-}
-
-static void memory_runs_out_in_a_database(void **state)
-{
-	walk_all(state, true, MEMORY);
-}
-
-static void the_system_fails_under_a_database(void **state)
-{
-	walk_all(state, true, SYSTEM);
-}
-
-static void the_caller_has_enough_of_a_database(void **state)
-{
-	walk_all(state, true, CALLER);
-}
-
-static int set_up(void **state)
-{
-	struct stage *st = calloc(1, sizeof(*st));
-
-	assert_non_null(st);
-	scratch_prefer_memory();
-	scratch_make(st->dir, sizeof(st->dir));
-	snprintf(st->first, sizeof(st->first), "%s/first", st->dir);
-	snprintf(st->run, sizeof(st->run), "%s/run", st->dir);
-	snprintf(st->home, sizeof(st->home), "%s/home", st->run);
-	snprintf(st->cwd, sizeof(st->cwd), "%s/w", st->run);
-	snprintf(st->db, sizeof(st->db), "sqlite:%s/store.db", st->run);
-	snprintf(st->other, sizeof(st->other), "file:%s/other", st->run);
-	grove__sys_fault = fault_ask;
-	*state = st;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct stage *st = *state;
-
-	grove__sys_fault = NULL;
-	now.noting = now.failing = false;
-	scratch_remove(st->dir);
-	free(st);
-	return 0;
-}
-
-#define STAGED(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		STAGED(memory_runs_out_in_files),
-		STAGED(the_system_fails_under_files),
-		STAGED(the_caller_has_enough_of_files),
-		STAGED(memory_runs_out_in_a_database),
-		STAGED(the_system_fails_under_a_database),
-		STAGED(the_caller_has_enough_of_a_database),
-	};
-	const char *all = getenv("GROVE_TEST_LONG");
-
-	if (!all || !*all)
-		all = getenv("GROVE_WALK_ALL");
-	if (all && *all)
-		share = 1;
-	chance = chance_begin("walk_faults");
-	shim_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return walk_main("walk_faults", all_acts, sizeof(all_acts) / sizeof(*all_acts));
 }

@@ -140,6 +140,12 @@ struct grove_heads {
  */
 GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range index,
 			       struct grove_heads **out);
+/*
+ * The same, but the lines of messages are not read where the index tells the rest: what
+ * was said is {"$":"left"} as a whole. So it is for nearly all messages of pi.
+ */
+GROVE_API int grove_view_heads_brief(const struct grove_view *v, struct grove_range index,
+				     struct grove_heads **out);
 GROVE_API void grove_heads_free(struct grove_heads *h);
 
 enum grove_level {

@@ -167,7 +167,15 @@ int grove_view_heads(const struct grove_view *v, struct grove_range index, struc
 	uint32_t from, to;
 
 	within(v, index, &from, &to);
-	WITH_VIEW(v, grove__view_heads(inside(v), from, to, out, &d));
+	WITH_VIEW(v, grove__view_heads(inside(v), from, to, false, out, &d));
+}
+
+int grove_view_heads_brief(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
+{
+	uint32_t from, to;
+
+	within(v, index, &from, &to);
+	WITH_VIEW(v, grove__view_heads(inside(v), from, to, true, out, &d));
 }
 
 void grove_heads_free(struct grove_heads *h)

@@ -959,6 +959,14 @@ struct grove__delegation {
 /* -------------------------------------------------------------------- heads */
 
 /* Which members of an entry are what; see session/heads.c. Lists end with NULL. */
+/*
+ * Most lines of an agent may be a frame around one long value, alike in all but an id, a
+ * parent and a time. The index marks them (struct grove__entry), and nobody has to read
+ * them for the rest. The time is as JavaScript writes it: 2026-01-05T09:00:00.000Z.
+ */
+#define GROVE__FRAME_TIME 24           /* characters */
+#define GROVE__FRAME_MAX (1u << 20)    /* lines of so many bytes are not marked */
+
 struct grove__dialect_heads {
 	/* Required. Members whose objects are opened: their members are told one by one. */
 	const char *const *inside;
@@ -970,6 +978,13 @@ struct grove__dialect_heads {
 	const char *content;
 	/* Optional. The member of a block that says what it is; its value is part of a block's shape. */
 	const char *block_type;
+	/*
+	 * Optional. The shape of lines that the index marks, as in grove/view.h, with a parent and
+	 * without; holes are the id, the parent, the time and the value, in this order. NULL: there are none.
+	 */
+	const char *frame, *root_frame;
+	/* Their bytes besides: names, what is between them, and words. */
+	size_t frame_len;
 	/* Optional. Returns the raw base64 text of a block that is an image; empty if it is not. NULL: there are none. */
 	struct grove_slice (*media)(struct grove_slice block);
 };

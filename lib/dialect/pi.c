@@ -152,6 +152,47 @@ bool grove__pi_has_message(const struct grove__json_line *l, const char *line, u
 	       grove__json_type_of(grove__json_span_of(l, line, member)) == JSON_OBJECT;
 }
 
+/* Is this value the given text, spelled without escapes? */
+static bool spells(struct grove_slice raw, struct grove_slice text)
+{
+	return text.ptr == raw.ptr + 1 && text.len + 2 == raw.len;
+}
+
+static bool is_iso(struct grove_slice raw, int64_t ms)
+{
+	char text[GROVE__JS_ISO_MAX];
+	size_t len;
+
+	if (raw.len != GROVE__FRAME_TIME + 2 || *raw.ptr != '"' || ms == GROVE_NO_TIME)
+		return false;
+	len = grove__js_iso(text, ms);
+	return len == GROVE__FRAME_TIME && !memcmp(raw.ptr + 1, text, len);
+}
+
+/*
+ * Is the line {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}} and
+ * nothing more, as pi spells it? Between two values there is room for one name then.
+ */
+static bool is_framed(const struct grove__json_line *l, const char *line, const struct grove__entry *e)
+{
+	static const unsigned members[] = { PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_MESSAGE };
+	uint64_t at = 1;
+
+	if (l->value.len != l->len || l->span[PI_TYPE].len != sizeof("\"message\"") - 1 || !e->has_id || e->hollow || e->parent_is == PARENT_ABSENT)
+		return false;
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		const struct grove__json_span *span = &l->span[members[i]];
+
+		at += strlen(grove__pi_members[members[i]].name) + 3;
+		if (!grove__json_has(l, members[i]) || span->off != at)
+			return false;
+		at += span->len + 1;
+	}
+	return at == l->value.len && spells(grove__json_span_of(l, line, PI_ID), e->id) &&
+	       (e->parent_is == PARENT_NULL || spells(grove__json_span_of(l, line, PI_PARENT), e->parent)) &&
+	       is_iso(grove__json_span_of(l, line, PI_TIME), e->time);
+}
+
 enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 					  const struct grove__json_line *l, const char *line,
 					  struct grove__arena *tmp, struct grove__entry *e)
@@ -190,6 +231,7 @@ enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 		else
 			e->role = GROVE_ROLE_OTHER;
 		e->hollow = !grove__pi_has_message(l, line, PI_MESSAGE);
+		e->framed = l->value.len < GROVE__FRAME_MAX && is_framed(l, line, e);
 		break;
 	case GROVE_KIND_LABEL:
 		e->target = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TARGET));

@@ -6,9 +6,12 @@
 
 #include "session/session.h"
 
-/* The heads of rows `from` … `to` - 1, which the view has. One block, released by free(). Fills *d. */
-int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct grove_heads **out,
-		      struct grove_detail *d);
+/*
+ * The heads of rows `from` … `to` - 1, which the view has. `brief`: of messages what the index
+ * tells is enough. One block, released by free(). Fills *d.
+ */
+int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, bool brief,
+		      struct grove_heads **out, struct grove_detail *d);
 
 /* columns.c: the same; `opt` is not NULL. */
 int grove__view_columns(struct grove_view *v, const struct grove_columns_options *opt,

@@ -171,6 +171,70 @@ test("blocks tell their type before their line is read, and are plain", () => {
 	s.close();
 });
 
+/** So many that their messages are left alone until somebody looks at one. */
+const MANY = 5000;
+const many = () => {
+	const entries = [];
+	for (let i = 0; i < MANY; i++) {
+		const { id, parentId, ...rest } = stored[i % stored.length];
+		entries.push({ ...rest, type: rest.type, id: `${id}${i}`, parentId: i ? entries[i - 1].id : null });
+	}
+	return entries.map(({ type, id, parentId, timestamp, ...rest }) => ({ type, id, parentId, timestamp, ...rest }));
+};
+
+test("of many entries each is what its line says", () => {
+	const entries = many();
+	const s = open(entries);
+	const branch = s.branch();
+	assert.equal(branch.length, MANY);
+	assert.deepEqual(Object.keys(branch[MANY - 1]), Object.keys(entries[MANY - 1]));
+	const { message } = branch[12];
+	assert.equal(message.role, "assistant");
+	assert.equal(s.entry(branch[12].id), branch[12]);
+	assert.deepEqual(branch.map((e) => JSON.stringify(e)), entries.map((e) => JSON.stringify(e)));
+	assert.equal(s.entries()[12].message, message);
+	assert.deepStrictEqual(structuredClone(branch), entries);
+	s.close();
+});
+
+test("of many entries a message can be changed before it is looked at", () => {
+	const s = open(many());
+	const branch = s.branch();
+	branch[11].message = { role: "user", content: "another" };
+	assert.deepEqual(s.branch()[11].message, { role: "user", content: "another" });
+	branch[22].message.role = "system";
+	assert.equal(s.entry(branch[22].id).message.role, "system");
+	const added = s.append(user("one more"));
+	assert.equal(s.branch().at(-1), added);
+	assert.equal(s.branch()[MANY - 1].message?.content, branch[MANY - 1].message?.content);
+	s.close();
+});
+
+test("of many entries what another process wrote is there", () => {
+	const entries = many();
+	const s = open(entries);
+	assert.equal(s.branch().length, MANY);
+	const other = grove.session(s.path);
+	for (let i = 0; i < 600; i++) other.append(user(`another ${i}`));
+	other.close();
+	s.refresh();
+	assert.equal(s.entries().length, MANY + 600);
+	assert.equal(s.entries()[MANY + 599].message.content, "another 599");
+	assert.deepEqual(s.entries()[MANY - 1].message, entries[MANY - 1].message);
+	s.close();
+});
+
+test("of many entries those that were read outlive a rewritten log", () => {
+	const s = open(many());
+	const branch = s.branch();
+	const { id, message: { role } } = branch[1];
+	s.forget(branch[0].id);
+	assert.equal(s.entry(id).message.role, role);
+	assert.equal(branch[12].message.role, "assistant");
+	assert.throws(() => branch[0].message, { code: "STALE" });
+	s.close();
+});
+
 test("a closed session says so when the rest is asked for", () => {
 	const s = open();
 	const e = s.entry("b");

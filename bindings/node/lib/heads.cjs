@@ -33,32 +33,33 @@ class Given {
 
 const NOT_READ = Symbol("not read");
 
-/** What was read of an object: nearly all that comes later are these two. */
-class Read {
-	content = NOT_READ;
-	usage = NOT_READ;
-	others = undefined; // by key
-}
+/** What was read of an object besides, by key: few have any. */
+const others = new WeakMap();
 
 /** Says where an object comes from, and holds what was read of it. */
 class Source extends Given {
 	#heads;
 	#row;
-	#read = undefined;
+	#main = NOT_READ; // the message of an entry, the content of a message
 	constructor(object, heads, row) {
 		super(object);
 		this.#heads = heads;
 		this.#row = row;
 	}
-	static read(object) {
-		object.#read ??= new Read();
-		return object.#read;
+	static main(object) {
+		return object.#main;
+	}
+	static setMain(object, value) {
+		object.#main = value;
 	}
 	static whole(object) {
 		return object.#heads.whole(object.#row);
 	}
 	static blocks(object) {
-		return object.#heads.blocks(object.#row);
+		return object.#heads.blocks(object.#row, object);
+	}
+	static block(object, i) {
+		return object.#heads.block(object.#row, i);
 	}
 	static left(object) {
 		return object.#heads.left(object.#row);
@@ -66,43 +67,31 @@ class Source extends Given {
 	static part(object, name) {
 		return object.#heads.part(object.#row, name);
 	}
+	static beyond(object, name) {
+		return object.#heads.beyond(object.#row, name);
+	}
 	/** Has this message a content that nobody has looked at? Then it is something: null would be known. */
 	static hasUnread(message) {
-		return #read in message && (message.#read === undefined || message.#read.content === NOT_READ) && Object.hasOwn(message, "content");
+		return #main in message && message.#main === NOT_READ && Object.hasOwn(message, "content");
 	}
 }
 
-/** How a member is kept that comes later. */
-function keeping(key) {
-	if (key === "content") {
-		return {
-			get: (object) => Source.read(object).content,
-			set: (object, value) => {
-				Source.read(object).content = value;
-			},
-		};
-	}
-	if (key === "usage") {
-		return {
-			get: (object) => Source.read(object).usage,
-			set: (object, value) => {
-				Source.read(object).usage = value;
-			},
-		};
-	}
+/** How a member is kept that comes later: nearly all of them are these two, which have a field. */
+function keeping(place) {
+	const key = place.at(-1);
+	if (key === ["message", "content"][place.length - 1]) return { get: Source.main, set: Source.setMain };
 	return {
-		get: (object) => (Source.read(object).others?.has(key) ? Source.read(object).others.get(key) : NOT_READ),
+		get: (object) => (others.get(object)?.has(key) ? others.get(object).get(key) : NOT_READ),
 		set: (object, value) => {
-			const read = Source.read(object);
-			read.others ??= new Map();
-			read.others.set(key, value);
+			if (!others.has(object)) others.set(object, new Map());
+			others.get(object).set(key, value);
 		},
 	};
 }
 
 /** A member that comes later: `read` gives it its value, and perhaps others theirs with it. */
-function laterMember(key, read) {
-	const { get, set } = keeping(key);
+function laterMember(place, read) {
+	const { get, set } = keeping(place);
 	return {
 		give(object, value) {
 			if (get(object) === NOT_READ) set(object, value);
@@ -127,7 +116,9 @@ const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
 function laterValue(place) {
 	const within = place.slice(0, -1);
 	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
-	return laterMember(place.at(-1), (object) => {
+	return laterMember(place, (object) => {
+		const made = within.length === 0 ? Source.beyond(object, place[0]) : undefined;
+		if (made !== undefined) return memberAt("left", place).give(object, made);
 		const from = walk(Source.whole(object), within);
 		for (const other of Source.left(object)) if (isBeside(other)) memberAt("left", other).give(object, from?.[other.at(-1)]);
 	});
@@ -135,7 +126,7 @@ function laterValue(place) {
 
 /** What `make` gives: a list of blocks, whose members come later still, or an object of columns. */
 function laterMade(place, make) {
-	const member = laterMember(place.at(-1), (object) => member.give(object, make(object, place)));
+	const member = laterMember(place, (object) => member.give(object, make(object, place)));
 	return member;
 }
 
@@ -160,14 +151,12 @@ function memberAt(kind, place) {
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isHole = (value) => isObject(value) && Object.hasOwn(value, HOLE);
 const isLeft = (value) => isHole(value) && (value[HOLE] === "left" || value[HOLE] === "blocks");
-const hasHoles = (value) => value !== null && typeof value === "object" && (isHole(value) || Object.values(value).some(hasHoles));
 
 const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(message);
 
 /**
- * The constructor of all objects that have members which come later. What is common to them comes first,
- * and an engine that counts the members of the first objects to know how much room the later ones need is
- * shown objects of an ordinary size.
+ * The constructor of objects that have members which come later, and `size` others: an engine counts the members
+ * of the first objects to know how much room the later ones need.
  */
 function constructorFor(Stamp, size) {
 	function Made(from, at) {
@@ -187,7 +176,16 @@ function whole(number) {
 	return integer === number && (integer !== 0 || 1 / number > 0) ? integer : number;
 }
 
-const Entry = constructorFor(Source, 6);
+/** Constructors by the number of members. */
+function constructorsFor(Stamp) {
+	const made = [];
+	return (size) => {
+		made[size] ??= constructorFor(Stamp, size);
+		return made[size];
+	};
+}
+
+const sourced = constructorsFor(Source);
 
 /** Writes the functions that make objects of one shape. */
 class Writer {
@@ -196,14 +194,14 @@ class Writer {
 	left = []; // places of what is left out: ["message", "content"]
 	letters = undefined; // which text says what the blocks are
 	blocksAt = undefined; // their place
-	parts = {}; // by name, as "message.usage": the expression for an object that is made later
-	accessors = []; // of the functions: K0, K1, …
+	parts = {}; // by name, as "message": the expression for an object that is made later
+	values = []; // that the functions are given: K0, K1, …
 	words = 0;
 	functions = [];
 
-	accessor(value) {
-		this.accessors.push(value);
-		return `K${this.accessors.length - 1}`;
+	given(value) {
+		this.values.push(value);
+		return `K${this.values.length - 1}`;
 	}
 
 	/** An expression. */
@@ -228,9 +226,9 @@ class Writer {
 		}
 	}
 
-	/** What an object of a message is made of, as its usage is. */
+	/** Is this an object that is made when somebody looks at it? A message is. */
 	isPart(value, place) {
-		return place.length === 2 && !isHole(value) && isObject(value) && hasHoles(value);
+		return place.length === 1 && isObject(value) && Object.values(value).some(isLeft);
 	}
 
 	object(shape, place) {
@@ -239,12 +237,15 @@ class Writer {
 			return `{${names.map((name) => `${JSON.stringify(name)}:${this.value(shape[name], [...place, name])}`).join(",")}}`;
 		}
 		const own = names.map((name) => this.member(name, shape[name], [...place, name]));
+		const Made = this.given(this.constructorOf(own.filter((statement) => statement.startsWith("o[")).length));
 		const name = `C${this.functions.length}`;
-		this.functions.push(`function ${name}(H,N,n,T,x,W,row){const o=new ${this.constructorName}(H,row);${own.join("")}return o;}`);
+		this.functions.push(`function ${name}(H,N,n,T,x,W,row){const o=new ${Made}(H,row);${own.join("")}return o;}`);
 		return `${name}(H,N,n,T,x,W,row)`;
 	}
 
-	constructorName = "Entry";
+	constructorOf(size) {
+		return sourced(size);
+	}
 
 	/** A statement. */
 	member(name, value, place) {
@@ -252,7 +253,7 @@ class Writer {
 		const isPart = this.isPart(value, place);
 		if (!isPart && !isLeft(value)) return `o[${key}]=${this.value(value, place)};`;
 		const { accessor } = isPart ? this.part(value, place) : this.later(value[HOLE], place);
-		return `define(o,${key},${this.accessor(accessor)});`;
+		return `define(o,${key},${this.given(accessor)});`;
 	}
 
 	later(kind, place) {
@@ -274,35 +275,28 @@ class Writer {
 		const make = `(H,N,n,T,x,W,row)=>(${this.value(shape, [])})`;
 		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,W,row)=>(${it})`);
 		const text = `"use strict";${this.functions.join("")}return {make:${make},parts:{${parts.join(",")}}}`;
-		const names = this.accessors.map((_, i) => `K${i}`);
-		return new Function("define", "whole", "Entry", "Block", ...names, text)(
-			Object.defineProperty, whole, Entry, Block, ...this.accessors,
-		);
+		const names = this.values.map((_, i) => `K${i}`);
+		return new Function("define", "whole", ...names, text)(Object.defineProperty, whole, ...this.values);
 	}
 }
 
 // ------------------------------------------------------------------------- blocks
 
-/** Says which block of which entry an object is. */
+/** Says which block of which message an object is. */
 class Place extends Given {
-	#heads;
-	#row;
-	#i = 0;
-	constructor(object, heads, row) {
+	#message;
+	#i;
+	constructor(object, message, i) {
 		super(object);
-		this.#heads = heads;
-		this.#row = row;
-	}
-	static put(object, i) {
-		object.#i = i;
-		return object;
+		this.#message = message;
+		this.#i = i;
 	}
 	static members(object) {
-		return object.#heads.block(object.#row, object.#i);
+		return Source.block(object.#message, object.#i);
 	}
 }
 
-const Block = constructorFor(Place, 3);
+const placed = constructorsFor(Place);
 
 const blockMembers = new Map();
 function blockMember(key) {
@@ -324,7 +318,9 @@ function blockMember(key) {
 }
 
 class BlockWriter extends Writer {
-	constructorName = "Block";
+	constructorOf(size) {
+		return placed(size);
+	}
 
 	isPart() {
 		return false;
@@ -358,7 +354,7 @@ function functionsFor(shape, SomeWriter) {
 	const text = `${SomeWriter.name} ${JSON.stringify(withoutWords(shape))}`;
 	if (compiled.has(text)) return compiled.get(text);
 	const w = new SomeWriter();
-	const made = { ...w.compile(shape), isWhole: !Object.values(shape).some(isLeft), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts };
+	const made = { ...w.compile(shape), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts };
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
 }
@@ -382,10 +378,12 @@ class Heads {
 	#ahead = new Map(); // whole entries by row, read along
 	#last = -1;
 	#many = 1;
+	#isBrief;
 
-	constructor(entries, from, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
+	constructor(entries, from, isBrief, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
 		this.#entries = entries;
 		this.#from = from;
+		this.#isBrief = isBrief;
 		this.#shape = shape;
 		this.#number = number;
 		this.#text = text;
@@ -415,8 +413,18 @@ class Heads {
 		return this.#make(row, shape.parts[name], shape.words);
 	}
 
-	/** The list of blocks in this entry. */
-	blocks(row) {
+	has(row) {
+		return row >= this.#from && row < this.#from + this.#shape.length;
+	}
+
+	/** What brief heads leave out of an entry, made of the others; undefined: its line has it. */
+	beyond(row, name) {
+		const heads = this.#isBrief ? this.#entries.heads(row) : undefined;
+		return heads?.#shapeOf(row)?.parts[name] ? heads.part(row, name) : undefined;
+	}
+
+	/** The list of blocks in this entry, which are those of a message. */
+	blocks(row, message) {
 		const shape = this.#shapeOf(row);
 		const first = this.#text[row - this.#from];
 		const letters = this.#texts(first + shape.letters);
@@ -424,8 +432,7 @@ class Heads {
 		const blocks = new Array(letters.length);
 		for (let i = 0, text = first + shape.texts; i < blocks.length; i++) {
 			const kind = this.#blocks[letters.charCodeAt(i) - BLOCK_FIRST];
-			const block = kind.make(this, undefined, 0, this.#texts, text, kind.words, row);
-			blocks[i] = kind.isWhole ? block : Place.put(block, i);
+			blocks[i] = kind.make(message, undefined, 0, this.#texts, text, kind.words, i);
 			text += kind.texts;
 		}
 		return blocks;

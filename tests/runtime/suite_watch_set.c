@@ -449,6 +449,33 @@ static void the_list_tells_what_comes_changes_and_goes(void **state)
 	close_many(s, 3);
 }
 
+/* It may be created in one step and written in another. */
+static void a_log_without_a_line_is_no_session_yet(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s[3];
+	struct grove_watch *x;
+	char path[400];
+	FILE *f;
+
+	/* the third one is where the new one will be */
+	make_many(w, s, 3);
+	x = open_set(w->other, GROVE_WATCH_LIST, NULL);
+	snprintf(path, sizeof(path), "%s/2026-01-01T00-00-00-000Z_unborn.jsonl", w->beside + 5);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	add(s[2], "a", "user");
+	expect(x, GROVE_EVENT_CHANGE, "set2", "-");
+	assert_quiet(x);
+	fputs("{\"type\":\"session\",\"version\":3,\"id\":\"unborn\",\"timestamp\":\"2026-01-01T00:00:00.000Z\","
+	      "\"cwd\":\"/w\"}\n", f);
+	assert_int_equal(fclose(f), 0);
+	expect(x, GROVE_EVENT_CREATE, "unborn", "-");
+	assert_quiet(x);
+	grove_watch_close(x);
+	close_many(s, 3);
+}
+
 /* --- writers that are killed --- */
 
 /* Appends to sessions at random until it is killed. */
@@ -681,6 +708,7 @@ const struct CMUnitTest watch_set_cases[] = {
 	CASE(a_key_names_the_session),
 	CASE(sessions_beyond_those_in_memory_are_told_the_same),
 	CASE(the_list_tells_what_comes_changes_and_goes),
+	CASE(a_log_without_a_line_is_no_session_yet),
 	CASE(whatever_is_written_is_told_once_and_in_order),
 	CASE(two_thousand_sessions_cost_little),
 };

@@ -6,6 +6,7 @@
 #include "programs/store_url.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void print_item(struct cli *c, const char *key, const char *value)
 {
@@ -81,14 +82,57 @@ static int check(struct cli *c, const char *key, const char *value)
 	return 0;
 }
 
+/* Returns where the path begins in the value of a key; NULL: it has none. */
+static const char *path_in(const char *key, const char *value)
+{
+	static const char *const files[] = { "archive", "serve.token-file", "serve.tls-cert", "serve.tls-key" };
+	static const char *const prefixes[] = { "file:", "sqlite:", "unix:" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(key, files[i]))
+			return value;
+	if (strcmp(key, "store") && strcmp(key, "serve.listen"))
+		return NULL;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(value, prefixes[i], strlen(prefixes[i])))
+			return value + strlen(prefixes[i]);
+	return strcmp(key, "store") || strchr(value, ':') ? NULL : value;
+}
+
+/* The file is read in any directory, so a path in it must not depend on this one. */
+static void make_absolute(struct grove_buf *out, const char *key, const char *value)
+{
+	const char *path = path_in(key, value);
+	char here[4096];
+
+	if (!path || !*path || *path == '/' || *path == '~' || !getcwd(here, sizeof(here))) {
+		cli_add(out, value, strlen(value) + 1);
+		return;
+	}
+	while (!strncmp(path, "./", 2))
+		path += 2;
+	cli_add(out, value, (size_t)(path_in(key, value) - value));
+	cli_add(out, here, strlen(here));
+	if (strcmp(path, ".") && *path) {
+		if (strcmp(here, "/"))
+			cli_add(out, "/", 1);
+		cli_add(out, path, strlen(path));
+	}
+	cli_add(out, "", 1);
+}
+
 static int change(struct cli *c, const char *key, const char *value)
 {
+	struct grove_buf full = GROVE_BUF_INIT;
 	char why[512];
 	int rc = check(c, key, value);
 
 	if (rc)
 		return rc;
-	rc = config_change(key, value, why, sizeof(why));
+	if (value)
+		make_absolute(&full, key, value);
+	rc = config_change(key, value ? full.ptr : NULL, why, sizeof(why));
+	grove_buf_release(&full);
 	if (rc < 0)
 		return cli_error(c, GROVE_EIO, "config: %s", why);
 	return rc ? cli_error(c, GROVE_ENOTFOUND, "config: %.64s is not set", key) : EXIT_DONE;

@@ -333,23 +333,12 @@ static char *copied(const char *str)
 	return str ? memcpy(cli_realloc(NULL, size, 1), str, size) : NULL;
 }
 
-/* The name of its transcript, which can be opened as a session, or else its id. */
-static char *name_of(const struct grove_subagent *a)
-{
-	const char *slash = a->path ? strrchr(a->path, '/') : NULL;
-	char *name = copied(slash ? slash + 1 : a->id), *end = name ? strstr(name, ".jsonl") : NULL;
-
-	if (end)
-		*end = '\0';
-	return name;
-}
-
 static int on_agent(void *payload, const struct grove_subagent *a)
 {
 	struct tree *t = payload;
 	struct called *c = cli_realloc(NULL, 1, sizeof(*c)), **end = &t->agents;
 
-	*c = (struct called){ .node = GROVE_NO_ENTRY, .call = copied(a->tool_use_id), .id = name_of(a),
+	*c = (struct called){ .node = GROVE_NO_ENTRY, .call = copied(a->tool_use_id), .id = copied(a->session_id ? a->session_id : a->id),
 			      .type = copied(a->type), .words = copied(a->description) };
 	while (*end)
 		end = &(*end)->next;

@@ -581,6 +581,7 @@ struct grove_subagent {
 	const char *worktree;
 	const char *path;         /* its transcript: open it as a session with this path */
 	const char *meta;         /* all that is known, as a JSON object */
+	const char *session_id;   /* of its transcript, also in a database: "agent-…" */
 };
 /* A non-zero result ends the list and is returned. */
 typedef int grove_subagent_fn(void *payload, const struct grove_subagent *a);

@@ -174,10 +174,20 @@ static const char *or_null(const struct grove_buf *b)
 	return b->len ? b->ptr : NULL;
 }
 
+/* The id that a transcript has as a session is the name of its file. */
+static int add_session_id(struct grove_buf *out, const char *log)
+{
+	const char *slash = strrchr(log, '/');
+	struct grove_slice name = grove__slice_str(slash ? slash + 1 : log);
+
+	grove__slice_cut_end(&name, ".jsonl");
+	return grove__buf_add_slice(out, name);
+}
+
 static int tell(const struct place *p, const struct found *x, grove_subagent_fn *fn, void *payload,
 		struct grove_detail *d)
 {
-	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
 	struct grove__agent_meta m = { 0 };
 	struct grove_key key = p->key;
 	struct grove_subagent a = { .id = x->id, .group = x->group };
@@ -192,8 +202,10 @@ static int tell(const struct place *p, const struct found *x, grove_subagent_fn 
 	}
 	key.subpath = x->log ? x->log : "";
 	if (rc >= 0 && x->log) {
-		rc = grove__store_describe(p->store, &key, &path) ? grove__fail_nomem(d) : 0;
+		rc = grove__store_describe(p->store, &key, &path) || add_session_id(&id, x->log)
+			     ? grove__fail_nomem(d) : 0;
 		a.path = or_null(&path);
+		a.session_id = or_null(&id);
 	}
 	if (rc >= 0) {
 		a.type = or_null(&m.type);
@@ -205,6 +217,7 @@ static int tell(const struct place *p, const struct found *x, grove_subagent_fn 
 	}
 	grove__buf_release(&json);
 	grove__buf_release(&path);
+	grove__buf_release(&id);
 	grove__buf_release(&m.type);
 	grove__buf_release(&m.description);
 	grove__buf_release(&m.tool_use);
@@ -220,7 +233,8 @@ int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *
 	struct finding f = { .at = &p, .d = d };
 	int rc = place_of(s, &p, d);
 
-	if (!rc)
+	/* next to a sub-agent are those that its caller called */
+	if (!rc && !(s->at.sub && *s->at.sub))
 		rc = find_all(&f);
 	for (size_t i = 0; i < f.nr && !rc; i++)
 		rc = tell(&p, &f.all[i], fn, payload, d);

@@ -118,6 +118,14 @@ static int tell(struct grove__checker *c, const struct grove__finding *f, const 
 	return fn(payload, &p);
 }
 
+/* Fails for want of memory only: what cannot be read cannot be mended. */
+static int can_begin(struct grove__checker *c, bool *yes, struct grove_detail *why)
+{
+	*yes = false;
+	grove__fail_clear(why);
+	return grove__fix_can_begin(c->s->g, &c->s->at, c->s->log, yes, why) == GROVE_ENOMEM ? GROVE_ENOMEM : 0;
+}
+
 /* As it is, this is not a session; but perhaps it could become one. */
 static int tell_no_header(struct grove__checker *c, grove_problem_fn *fn, void *payload,
 			 struct grove_check_result *result)
@@ -125,11 +133,8 @@ static int tell_no_header(struct grove__checker *c, grove_problem_fn *fn, void *
 	struct grove__finding f = { .what = NO_HEADER };
 	struct grove_detail *d = c->d, why;
 	bool fixable = false;
-	int rc;
 
-	grove__fail_clear(&why);
-	rc = c->s->log ? grove__fix_can_begin(c->s->g, &c->s->at, c->s->log, &fixable, &why) : 0;
-	if (rc == GROVE_ENOMEM)
+	if (c->s->log && can_begin(c, &fixable, &why))
 		return grove__fail_nomem(d);
 	if (d->has_place && d->line) {
 		f.line = d->line - 1;
@@ -142,6 +147,8 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 		 struct grove_check_result *result, struct grove_detail *d)
 {
 	struct grove__checker c = { .d = d };
+	struct grove_detail why;
+	bool mendable = true;
 	int rc;
 
 	c.s = grove__session_alloc(g);
@@ -161,9 +168,12 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 			rc = grove__check_content(&c);
 		if (!rc && c.nr)
 			qsort(c.found, c.nr, sizeof(*c.found), by_line);
+		/* a first line that is damaged may be all there is of a header */
+		if (!rc && c.nr && !c.found[0].line && can_begin(&c, &mendable, &why))
+			rc = grove__fail_nomem(d);
 		for (size_t i = 0; i < c.nr && !rc; i++)
 			rc = tell(&c, &c.found[i], kinds[c.found[i].what].words,
-				  kinds[c.found[i].what].fixable, fn, payload, result);
+				  mendable && kinds[c.found[i].what].fixable, fn, payload, result);
 	}
 	free(c.found);
 	grove__arena_release(&c.names);

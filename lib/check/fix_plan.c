@@ -230,12 +230,17 @@ static int split_line(struct line_plan *x, size_t begin)
 	return rc;
 }
 
-static int settle_mark(struct line_plan *x)
+/* The number of bytes of a byte-order mark before a line. */
+static size_t mark_before(uint64_t number, struct grove_slice line)
 {
-	struct grove__fix_edit e = { .len = 3, .change = SIZE_MAX, .why = BYTE_ORDER_MARK };
+	return !number && grove__runs_marked(line.ptr, line.len) ? 3 : 0;
+}
 
-	x->from = 3;
-	return grove__plan_edit(x->p, &e);
+static int remove_mark(struct grove__plan *p, size_t len)
+{
+	return len ? grove__plan_edit(p, &(struct grove__fix_edit){ .len = len, .change = SIZE_MAX,
+								    .why = BYTE_ORDER_MARK })
+		   : 0;
 }
 
 /* Returns 1 if the lenient reader is needed first. */
@@ -243,14 +248,12 @@ static int plan_line(struct grove__plan *p, const struct grove__lines *r, struct
 		     bool asked)
 {
 	struct line_plan x = { .p = p, .line = line, .number = r->lines - 1, .pos = r->at,
-			       .last = r->open };
+			       .from = mark_before(r->lines - 1, line), .last = r->open };
 	struct grove__json_line l;
 	enum grove__json_verdict v;
 	struct grove__part part;
-	int rc = 0;
+	int rc = remove_mark(p, x.from);
 
-	if (!x.number && grove__runs_marked(line.ptr, line.len))
-		rc = settle_mark(&x);
 	if (rc)
 		return rc;
 	v = grove__json_scan(&p->want, line.ptr + x.from, line.len - x.from, true, &l);
@@ -354,7 +357,7 @@ static int plan_tall(struct grove__plan *p, struct grove__lines *r, const struct
 		     struct grove_slice line, struct grove_buf *text)
 {
 	uint64_t pos = r->at;
-	size_t off = r->runs.run.by_line ? t->off : (size_t)(t->at.pos - pos);
+	size_t mark = mark_before(t->line, line), off = r->runs.run.by_line ? t->off : (size_t)(t->at.pos - pos);
 	enum grove__problem why = MALFORMED;
 	struct line_plan x = { .p = p };
 	struct grove_buf stored = GROVE_BUF_INIT;
@@ -378,8 +381,8 @@ static int plan_tall(struct grove__plan *p, struct grove__lines *r, const struct
 				grove__buf_slice(&stored), &verdict, &why);
 	p->in_tall = false;
 	grove__buf_release(&stored);
-	if (!rc && verdict == GOES)
-		rc = drop_tall(p, t, why);
+	if (!rc)
+		rc = verdict == GOES ? drop_tall(p, t, why) : remove_mark(p, mark);
 	if (rc)
 		return rc;
 	x = (struct line_plan){ .p = p, .line = line, .number = r->lines - 1, .pos = r->at,
@@ -421,13 +424,16 @@ static const struct grove__tall *tall_here(const struct grove__plan *p, const st
 					   struct grove_slice line, size_t *next)
 {
 	const struct grove__tall *t;
+	size_t mark, off;
 
 	while (*next < p->nr_tall && p->tall[*next].line < r->lines - 1)
 		++*next;
 	t = *next < p->nr_tall ? &p->tall[*next] : NULL;
 	if (!t || t->line != r->lines - 1)
 		return NULL;
-	return blank(grove__slice(line.ptr, r->runs.run.by_line ? t->off : (size_t)(t->at.pos - r->at))) ? t : NULL;
+	mark = mark_before(t->line, line);
+	off = r->runs.run.by_line ? t->off : (size_t)(t->at.pos - r->at);
+	return off >= mark && blank(grove__slice(line.ptr + mark, off - mark)) ? t : NULL;
 }
 
 static int plan_lines(struct grove__plan *p)

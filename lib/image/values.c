@@ -147,7 +147,7 @@ static int begin(struct grove__values *v, uint64_t *out)
 	int rc = 0;
 
 	*out = v->by_line ? 0 : v->pos;
-	if (v->by_line && !v->pos)
+	if (!v->pos)
 		rc = text(v, 0, mark, sizeof(mark), &got);
 	if (!rc && grove__runs_marked(mark, got))
 		*out = 3;

@@ -234,8 +234,9 @@ int grove__session_take_cwd(struct grove_session *s)
 	const struct grove__header *h = &s->image->header;
 
 	/* a new session has no other record of its directory */
-	if (!h->cwd && s->cwd && grove__dialect_cwd_in_entries(s->at.dialect))
+	if (!h->cwd && s->cwd && !s->cwd_in_log && grove__dialect_cwd_in_entries(s->at.dialect))
 		return 0;
+	s->cwd_in_log = h->cwd;
 	if (!h->cwd && grove__dialect_cwd_in_entries(s->at.dialect) && !s->held && !s->at.path) {
 		int rc = noted_cwd(s);
 

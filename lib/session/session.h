@@ -28,6 +28,7 @@ struct grove_session {
 	size_t nr_retired;
 	struct grove__labels *labels;          /* NULL: not computed yet */
 	char *id, *cwd, *dir;
+	bool cwd_in_log;                       /* `cwd` is from the log, so it goes if the log loses it */
 	uint64_t migrated;
 	unsigned version;                      /* of the log when it was opened */
 	bool moved;                            /* the leaf is not where the log says (docs/internals/leaf.md) … */

@@ -116,12 +116,13 @@ const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
 function laterValue(place) {
 	const within = place.slice(0, -1);
 	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
-	return laterMember(place, (object) => {
+	const member = laterMember(place, (object) => {
 		const made = within.length === 0 ? Source.beyond(object, place[0]) : undefined;
-		if (made !== undefined) return memberAt("left", place).give(object, made);
+		if (made !== undefined) return member.give(object, made);
 		const from = walk(Source.whole(object), within);
 		for (const other of Source.left(object)) if (isBeside(other)) memberAt("left", other).give(object, from?.[other.at(-1)]);
 	});
+	return member;
 }
 
 /** What `make` gives: a list of blocks, whose members come later still, or an object of columns. */

@@ -3,11 +3,12 @@
  */
 #include "catalog/catalog.h"
 
-struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose, size_t nr)
+struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose,
+					   const grove__catalog_need *need)
 {
 	(void)g;
 	(void)purpose;
-	(void)nr;
+	(void)need;
 	return NULL;
 }
 

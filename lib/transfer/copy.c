@@ -292,23 +292,28 @@ struct apart {
 	bool done;
 };
 
-/* What is there already stays as it is. */
+/* Whole and durable, or not there. What is there already stays as it is. */
 static int write_file(const char *path, struct grove_slice bytes, struct grove_detail *d)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = strndup(path, (size_t)(slash - path));
-	int fd, err = dir ? grove__sys_mkdirs(dir, 0700) : -ENOMEM;
+	struct grove_buf dir = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
+	int fd, err = grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path)) ||
+				      grove__buf_addf(&temp, "%s.grove-tmp", path)
+			      ? -ENOMEM
+			      : grove__sys_mkdirs(dir.ptr, 0700);
 
-	free(dir);
 	if (!err)
-		err = grove__sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd);
-	if (err == -EEXIST)
-		return 0;
+		err = grove__sys_open(temp.ptr, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &fd);
 	if (!err) {
 		err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
+		err = err ? err : grove__sys_sync(fd);
 		grove__sys_close(fd);
+		err = err ? err : grove__sys_rename_new(temp.ptr, path);
+		if (err)
+			grove__sys_unlink(temp.ptr);
 	}
-	return err ? grove__fail_sys(d, err, path, "cannot restore") : 0;
+	grove__buf_release(&dir);
+	grove__buf_release(&temp);
+	return err && err != -EEXIST ? grove__fail_sys(d, err, path, "cannot restore") : 0;
 }
 
 static int write_apart(void *payload, const char *dir, const char *prefix)

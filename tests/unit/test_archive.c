@@ -314,6 +314,72 @@ static void everything_that_belongs_to_it_goes_along(void **state)
 	assert_string_equal(last.older, "");
 }
 
+/* There is room for so many writes. */
+#define ENOUGH_ROOM 1000000
+static int writes_until;
+
+static int no_more_room(const char *call)
+{
+	return !strcmp(call, "write") && writes_until-- == 0 ? ENOSPC : 0;
+}
+
+static int bring_back(struct world *w)
+{
+	struct grove_list *l = NULL;
+	struct grove *g = world_grove(w);
+	int rc;
+
+	grove__sys_fault = no_more_room;
+	rc = grove_restore(g, ID, NULL, &l);
+	grove__sys_fault = NULL;
+	grove_list_free(l);
+	grove_close(g);
+	return rc;
+}
+
+static void what_the_agent_keeps_elsewhere_comes_back_whole(void **state)
+{
+	struct world *w = *state;
+	struct grove_archive_options to = { .size = sizeof(to) };
+	const char *first = at(w, "home/.claude/file-history/" ID, "aa@v1"),
+		   *second = at(w, "home/.claude/file-history/" ID, "aa@v2");
+	int failed = 0, rc;
+
+	file_make(SRC(ID ".jsonl"), ONE);
+	file_make(first, "before");
+	file_make(second, "later");
+	assert_int_equal(grove_archive(w->g, ID, &to, NULL), 0);
+	do {
+		scratch_remove(at(w, "home", ".claude"));
+		assert_int_equal(grove__sys_mkdirs(at(w, "home/.claude", "projects"), 0700), 0);
+		writes_until = failed;
+		rc = bring_back(w);
+		if (!rc)
+			break;
+		assert_int_equal(rc, GROVE_EFULL);
+		failed++;
+		/* it is tried again: nothing half stands in the way */
+		writes_until = ENOUGH_ROOM;
+		if (!is_there(SRC(ID ".jsonl")))
+			assert_int_equal(bring_back(w), 0);
+		if (is_there(first))
+			assert_file(first, "before");
+		if (is_there(second))
+			assert_file(second, "later");
+	} while (failed < 50);
+	assert_true(failed > 1);
+	assert_file(SRC(ID ".jsonl"), ONE);
+	assert_file(first, "before");
+	assert_file(second, "later");
+
+	/* what is there stays as it is */
+	assert_int_equal(unlink(SRC(ID ".jsonl")), 0);
+	file_make(first, "after");
+	writes_until = ENOUGH_ROOM;
+	assert_int_equal(bring_back(w), 0);
+	assert_file(first, "after");
+}
+
 static void a_file_that_changed_is_kept_as_it_was(void **state)
 {
 	struct world *w = *state;
@@ -850,6 +916,7 @@ int main(void)
 		WORLD_TEST(half_a_line_in_the_archive_is_mended),
 		WORLD_TEST(a_long_line_and_many_lines_go_through),
 		WORLD_TEST(everything_that_belongs_to_it_goes_along),
+		WORLD_TEST(what_the_agent_keeps_elsewhere_comes_back_whole),
 		WORLD_TEST(a_file_that_changed_is_kept_as_it_was),
 		WORLD_TEST(what_an_earlier_run_kept_is_not_replaced),
 		WORLD_TEST(the_path_of_a_sub_agent_means_its_session),

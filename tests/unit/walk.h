@@ -442,6 +442,7 @@ static void furnish(struct stage *st, size_t i, bool sqlite)
 		lay(st, path, "{\"agentType\":\"x\",\"description\":\"d\"}");
 		snprintf(path, sizeof(path), "%s" SID "/tool-results/t1.txt", worlds[i].dir);
 		lay(st, path, "printed");
+		lay(st, ".claude/file-history/" SID "/aa@v1", "before");
 		lay(st, ".claude/settings.json", "{\"cleanupPeriodDays\":30}");
 	} else if (i) {
 		snprintf(path, sizeof(path), "%.*s/0.bash.log", (int)(strlen(session) - 6), session);

@@ -90,6 +90,73 @@ static void a_line_is_stored_once_and_never_changed(void **state)
 	grove_carry_close(c);
 }
 
+struct differing {
+	char id[16];
+	int nr, answer;
+};
+
+static int on_differ(void *payload, const char *id)
+{
+	struct differing *d = payload;
+
+	snprintf(d->id, sizeof(d->id), "%s", id);
+	d->nr++;
+	return d->answer;
+}
+
+static void a_batch_may_have_a_line_twice(void **state)
+{
+	struct world *w = *state;
+	struct grove_carry *c = open_new(w, "/there");
+	struct differing told = { .answer = 5 };
+	struct grove_carry_append_options o = { .size = sizeof(o), .differs = on_differ, .payload = &told };
+	struct grove_slice other[] = { text(ROW_LINE("b", "\"a\"", "two")), text(ROW_LINE("b", "\"a\"", "other")) };
+	struct grove_carry_result r;
+
+	/* white space around it makes no other line, and no line of its own */
+	assert_int_equal(take(c, 0, 0, &r, HEAD_LINE, ROW_LINE("a", "null", "one"), "\t" ROW_LINE("a", "null", "one") " \r"), 0);
+	assert_true(r.stored == 2 && r.skipped == 1 && !r.differing);
+	assert_int_equal(take(c, 0, 0, &r, " \t", "", NULL), 0);
+	assert_true(!r.stored && !r.skipped && r.seq == 2);
+	/* whoever is told of two that differ may end it, and then none is stored */
+	assert_int_equal(grove_carry_append(c, other, 2, &o, &r), 5);
+	assert_string_equal(told.id, "b");
+	assert_lines(c, HEAD_LINE "\n" ROW_LINE("a", "null", "one") "\n");
+	told.answer = 0;
+	assert_int_equal(grove_carry_append(c, other, 2, &o, &r), 0);
+	assert_true(r.stored == 1 && r.differing == 1 && told.nr == 2);
+	assert_lines(c, HEAD_LINE "\n" ROW_LINE("a", "null", "one") "\n" ROW_LINE("b", "\"a\"", "two") "\n");
+	grove_carry_close(c);
+}
+
+#define CLAUDE_ID "8f14e45f-ceea-467f-ab3c-000000000001"
+#define CLAUDE_LINE(cwd) \
+	"{\"parentUuid\":null,\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"one\"},\"uuid\":" \
+	"\"00000000-0000-4000-8000-000000000001\",\"timestamp\":\"2026-01-01T00:00:01.000Z\"," cwd "\"sessionId\":\"" CLAUDE_ID "\"}"
+
+static void lines_say_where_a_session_was(void **state)
+{
+	struct world *w = *state;
+	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_CREATE, .id = CLAUDE_ID, .dialect = "claude" };
+	struct grove_carry_about a = { .size = sizeof(a) };
+	struct grove_carry *c = open_new(w, NULL);
+	struct grove_carry_result r;
+
+	assert_int_equal(take(c, 0, 0, &r, HEAD_LINE, ROW_LINE("a", "null", "one"), NULL), 0);
+	assert_int_equal(grove_carry_about(c, &a), 0);
+	assert_string_equal(a.cwd, "/there");
+	grove_carry_close(c);
+	/* without a header it is in the lines, or nowhere */
+	OK(w, grove_carry_open(w->g, NULL, &o, &c));
+	assert_int_equal(take(c, 0, 0, &r, CLAUDE_LINE(""), NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(take(c, 0, 0, &r, CLAUDE_LINE("\"cwd\":\"not/from/the/root\","), NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(take(c, 0, 0, &r, CLAUDE_LINE("\"cwd\":\"/there\","), NULL, NULL), 0);
+	assert_true(r.created && r.stored == 1);
+	assert_int_equal(grove_carry_about(c, &a), 0);
+	assert_non_null(strstr(a.path, "/projects/-there/" CLAUDE_ID ".jsonl"));
+	grove_carry_close(c);
+}
+
 static void the_leaf_moves_only_to_what_is_below_it(void **state)
 {
 	struct world *w = *state;
@@ -194,6 +261,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_new_session_gets_the_directory_it_has_here),
 		WORLD_TEST(a_line_is_stored_once_and_never_changed),
+		WORLD_TEST(a_batch_may_have_a_line_twice),
+		WORLD_TEST(lines_say_where_a_session_was),
 		WORLD_TEST(the_leaf_moves_only_to_what_is_below_it),
 		WORLD_TEST(what_is_no_line_is_refused),
 		WORLD_TEST(files_and_logs_stay_below_their_session),

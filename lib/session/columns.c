@@ -1,14 +1,13 @@
 /*
- * session/columns.c: the shape of a session, as one column per property of its
- * entries.
+ * session/columns.c: the shape of a session, as one column per property of its entries.
  *
- * At level TURNS only the rows are reported that give the tree its shape: where
- * somebody speaks to the agent, where the context starts over, where branches
- * diverge and end. All others have one child, so the rows between a reported row and
- * the nearest one above it belong to it, and each is counted once:
+ * At level TURNS only the rows that give the tree its shape are reported: where somebody
+ * speaks to the agent, where the context starts over, where branches diverge and end. All
+ * others have one child. The rows between a reported row and the nearest one above belong
+ * to it, and each is counted once:
  *
  *	rows      prompt  reply  result  reply  result  reply  prompt
- *	told of   prompt                                       prompt, run 5
+ *	reported  prompt                                       prompt, run 5
  */
 #include "session/heads.h"
 
@@ -19,9 +18,10 @@ struct columns {
 	const struct grove__spine *s;
 	const struct grove_columns_options *opt;
 	uint32_t from, to;               /* the window: rows */
-	uint32_t *place;                 /* of each row of the window among those that are told of, or GROVE_NO_ENTRY */
+	uint32_t *place;                 /* for each row of the window, its index among those
+	                                    reported, or GROVE_NO_ENTRY */
 	uint32_t *rows, nr;              /* those rows */
-	uint8_t *failed;                 /* of each row of the window; NULL: nobody asked */
+	uint8_t *failed;                 /* for each row of the window; NULL if not requested */
 	struct grove_buf strings;
 	uint32_t *id, *text;
 };
@@ -45,7 +45,7 @@ static bool begins_something(enum grove_kind kind, enum grove_role role)
 	}
 }
 
-/* Two or more children, or none, among the rows of the view. */
+/* Returns true if a row has no child, or several, within the view. */
 static bool parts_or_ends(const struct columns *c, uint32_t row)
 {
 	uint32_t child = grove__spine_child(c->s, row), next;
@@ -110,7 +110,7 @@ static bool can_fail(const struct columns *c, uint32_t row)
 	}
 }
 
-/* `fn` for each row of the list with its line; those that no memory can hold are passed over. */
+/* Calls `fn` with each row of the list and its line; lines too long for memory are skipped. */
 static int each_line(struct columns *c, uint32_t *list, uint32_t nr,
 		     int (*fn)(struct columns *c, uint32_t row, struct grove_slice line), struct grove_detail *d)
 {
@@ -152,7 +152,7 @@ static int find_failures(struct columns *c, struct grove_detail *d)
 	return rc;
 }
 
-/* A text in the strings, with its NUL; *at is where. */
+/* Adds a text with its NUL to the strings; *at is its offset. */
 static int add_string(struct columns *c, struct grove_slice text, uint32_t *at)
 {
 	int rc;
@@ -172,7 +172,7 @@ static int note_text(struct columns *c, uint32_t row, struct grove_slice line)
 
 	if (rc == 1)
 		rc = 0;
-	/* U+0000 would end the text, and the next one begin in its middle */
+	/* a NUL would end the text early */
 	for (size_t i = 0; i < p.text.len; i++)
 		if (!words.ptr[i + (size_t)(p.text.ptr - words.ptr)])
 			p.text.len = i;
@@ -189,7 +189,7 @@ static int note_strings(struct columns *c, struct grove_detail *d)
 
 	c->id = calloc((size_t)c->nr + 1, sizeof(*c->id));
 	c->text = calloc((size_t)c->nr + 1, sizeof(*c->text));
-	/* at 0 is the empty text, for those who have none */
+	/* offset 0 is the empty text */
 	rc = c->id && c->text ? add_string(c, grove__slice("", 0), &none) : GROVE_ENOMEM;
 	for (uint32_t i = 0; !rc && i < c->nr; i++) {
 		const char *id = grove__spine_id(c->s, c->rows[i]);
@@ -211,7 +211,7 @@ static int note_strings(struct columns *c, struct grove_detail *d)
 /* ---------------------------------------------------------------------- the block */
 
 
-/* Room for `bytes` at a multiple of 8. */
+/* Reserves `bytes`, aligned to 8. */
 static void *room(char **p, size_t bytes)
 {
 	void *at = *p;
@@ -220,7 +220,7 @@ static void *room(char **p, size_t bytes)
 	return at;
 }
 
-/* The nearest row above that is told of, and what is between. */
+/* Finds the nearest reported row above, and counts the rows in between. */
 static uint32_t parent_of(const struct columns *c, uint32_t row, uint32_t *run, uint32_t *failed)
 {
 	uint32_t up = grove__spine_parent(c->s, row);

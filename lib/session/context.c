@@ -41,7 +41,8 @@ struct context {
 
 /* Which of the rows on the way up from the leaf set something; see sets(). */
 struct rules {
-	uint8_t by[GROVE__KINDS][GROVE__ROLES]; /* what sets() answers; only messages by their role */
+	uint8_t by[GROVE__KINDS][GROVE__ROLES]; /* the results of sets(); messages are
+	                                           distinguished by role */
 	unsigned open;                   /* kinds of which one still has to be found */
 	bool all;                        /* there are kinds of which every row counts */
 };
@@ -189,7 +190,7 @@ static int each_message(struct context *x, uint32_t *row,
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
 
-/* --- told message by message --- */
+/* --- reported message by message --- */
 
 /* Messages collected for a conversion that needs all of them. */
 struct kept {
@@ -623,7 +624,10 @@ struct grove__message_at {
 	struct grove_slice content;      /* blocks that are all there is to read; empty: read the line */
 };
 
-/* The content of a message that its entry's line has as it is, if the blocks of it tell all; else empty. */
+/*
+ * Returns the content of a message, as its entry's line has it, if its blocks are
+ * self-contained; otherwise empty.
+ */
 static struct grove_slice blocks_of(const struct teller *t, struct grove_slice json, struct grove_slice content,
 				    uint32_t row)
 {

@@ -88,7 +88,7 @@ struct heads {
 	struct shapes lines, blocks;
 	bool brief;                    /* lines that the index knows are not read */
 	uint32_t frame, root_frame;    /* their shapes */
-	struct node *node;             /* the first is none */
+	struct node *node;             /* the first is unused */
 	size_t nr_nodes, cap_nodes;
 	struct grove_buf pieces;
 	struct piece *taken;           /* of the line that is taken apart */
@@ -263,7 +263,7 @@ static int add_block_texts(struct heads *h)
 	return rc;
 }
 
-/* Is this the id of the entry's parent? */
+/* Returns true if this is the id of the entry's parent. */
 static bool names_parent(const struct heads *h, uint32_t row, struct grove_slice text)
 {
 	const struct grove__spine *s = h->v->image->spine;
@@ -330,7 +330,7 @@ static int fill(struct heads *h, uint32_t row, enum hole hole, const char **p, c
 
 /* ------------------------------------------------------------ which shape it is */
 
-/* What was taken so far is given back if a shape does not fit. */
+/* Restores the earlier state if a shape does not fit. */
 struct place {
 	size_t numbers, text_at, strings, texts;
 };
@@ -348,7 +348,7 @@ static void go_back(struct heads *h, struct place to)
 	grove__buf_cut(&h->texts, to.texts);
 }
 
-/* Where the list of what may come after a node begins; 0: at the beginning. */
+/* Returns the list of what may follow a node; for 0, what may come first. */
 static uint32_t *list_below(struct heads *h, struct shapes *s, uint32_t node)
 {
 	return node ? &h->node[node].child : &s->root;
@@ -443,7 +443,7 @@ static int cut_hole(struct taken *t, struct grove_slice value, enum hole hole)
 	return rc ? rc : grove__buf_addf(&t->shapes->spelled, "{\"$\":\"%s\"}", hole_names[hole]);
 }
 
-/* Of a block only the type is part of the shape. */
+/* Only the type of a block is part of the shape. */
 static enum hole hole_in_block(const struct taken *t, struct grove_slice key, struct grove_slice value)
 {
 	const char *type = t->h->names->block_type;

@@ -3,7 +3,7 @@
  */
 #include "session/heads.h"
 
-/* What tells most about an entry: the smaller the better. */
+/* How much a piece tells about its entry: smaller is better. */
 static int rank(enum grove_piece_kind kind)
 {
 	switch (kind) {

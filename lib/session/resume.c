@@ -16,7 +16,7 @@
 
 enum { WORDS = 8 };
 
-/* What is handed out, in one block. */
+/* What the caller gets, in one block. */
 struct grove__command {
 	struct grove_command c;
 	const char *argv[WORDS + 1];
@@ -106,7 +106,7 @@ static const struct grove__resume *find_agent(const struct grove_session *s)
 	return r && r->agent ? r : s->at.dialect->resume;
 }
 
-/* What stands for the session in the command. */
+/* Fills in the name of the session in the command. */
 static int name_it(struct grove_session *s, const struct grove__resume *r, struct grove_buf *out,
 		   struct grove_detail *d)
 {

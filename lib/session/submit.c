@@ -33,7 +33,7 @@
 #define BATCH_MAX ((size_t)4 << 20)
 #define LINGER_MS 200
 
-/* One line, with what the store is told of it. Its texts are after it. */
+/* One line, with its columns for the store. Its texts follow it. */
 struct queued {
 	struct queued *next;
 	struct grove_store_record rec;
@@ -57,7 +57,7 @@ struct grove__submit_queue {
 	bool displaced;                  /* lines are not where the image has them */
 	int rc;                          /* the first failure … */
 	struct grove_detail why;         /* … and its detail */
-	bool told;                       /* somebody was told of it */
+	bool told;                       /* its result was reported */
 };
 
 /* ---------------------------------------------------------------- the thread */

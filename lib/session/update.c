@@ -18,10 +18,10 @@ struct update {
 	struct grove_detail *d;
 };
 
-/* Roots that name a parent all the same. */
+/* Roots that nevertheless name a parent. */
 #define ROOT_BY_DAMAGE (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED | ROW_PARENT_ABSENT)
 
-/* Is `line` still the entry of that row? */
+/* Returns 1 if `line` is still the entry of that row. */
 static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *line,
 		      struct grove_detail *d)
 {

@@ -36,7 +36,7 @@ static void window(const struct grove_view *v, const struct grove_entries_option
 	*end = grove__view_row_at(v, to);
 }
 
-/* The rows that are asked for; no more than one beyond those that fit. GROVE_ENOMEM. */
+/* Chooses the requested rows, at most one more than fit. GROVE_ENOMEM. */
 static int choose(const struct grove_view *v, const struct grove_entries_options *opt, uint32_t **rows,
 		  size_t *nr)
 {
@@ -62,7 +62,7 @@ struct page {
 	struct grove_detail *d;
 };
 
-/* The entry as it is handed out. */
+/* Prepares an entry as the caller gets it. */
 static int prepare(struct page *p, uint32_t row, struct grove_slice *value)
 {
 	const char *id = grove__spine_id(p->v->image->spine, row);
@@ -96,7 +96,7 @@ static void put_entry(struct page *p, uint32_t row, struct grove_slice value)
 	p->bytes += value.len;
 }
 
-/* Is the page full before an entry of that length? The first one is always on it. */
+/* Returns true if an entry of that length does not fit on the page. The first one always does. */
 static bool is_full(const struct page *p, size_t len)
 {
 	return (p->opt->limit && p->nr >= p->opt->limit) ||
@@ -171,7 +171,7 @@ static struct grove_slice element(struct grove_slice list, const char *digits)
 								 : grove__slice(NULL, 0);
 }
 
-/* The value that a JSON pointer names; ptr NULL: there is none. */
+/* Finds the value that a JSON pointer names; ptr is NULL if there is none. */
 static int find_value(struct grove_slice value, const char *pointer, struct grove_slice *out)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
@@ -189,7 +189,7 @@ static int find_value(struct grove_slice value, const char *pointer, struct grov
 	return rc;
 }
 
-/* Where the character begins that byte `at` is a part of. */
+/* Returns where the character begins that byte `at` is part of. */
 static size_t character(const struct grove_buf *text, uint64_t at)
 {
 	size_t i = at < text->len ? (size_t)at : text->len;

@@ -1,28 +1,28 @@
 /*
- * session/watch.c: many sessions behind one descriptor.
+ * session/watch.c: watching many sessions through one descriptor.
  *
- * Nobody waits in a thread. What may have changed is found in three ways, and all of
- * them end in one epoll descriptor that the caller can poll:
+ * No thread waits for changes. Three sources say what may have changed, and all of them end
+ * in one epoll descriptor that the caller can poll:
  *
  *	inotify   the directories of files, and of SQLite's files: one instance for all
- *	a timer   databases, and what the system does not report, are asked in intervals
+ *	a timer   databases, and what the system does not report, are polled in intervals
  *	bells     one is the caller's (wake), one says that events are waiting
  *
- * Sessions that may have changed stand in a line to be looked at (watched.c); those
- * that have events in another, which is told round by round, one event each, so that
- * a busy session does not keep the others waiting:
+ * Sessions that may have changed are queued to be looked at (watched.c). Those with events
+ * are in a second queue, which is served round-robin, one event each, so that a busy
+ * session does not keep the others waiting:
  *
  *	may have changed ──→ to_look ──→ look ──→ to_tell ──→ event
- *	      ↑                                     │  └─ more of them: to the end
- *	      └──────── changed while told of ──────┘
+ *	      ↑                                     │  └─ more events: to the end
+ *	      └─── changed while being reported ────┘
  *
- * A database is asked once for all of its sessions (survey). How often: soon after
- * something happened, then less and less often, not so often that asking takes more
- * than a tenth of the time. The system reports the write to a SQLite file before the
- * transaction can be seen, so a report makes us ask soon and again, not just once.
+ * A database is queried once for all of its sessions (survey): soon after something
+ * happened, then less and less often, and never so often that polling takes more than a
+ * tenth of the time. The system reports the write to an SQLite file before the transaction
+ * is visible, so after a report we poll soon and repeatedly, not just once.
  *
- * Only some sessions, those that were looked at last, keep their image and an open
- * log. The others are parked, and cost a few hundred bytes.
+ * Only some sessions, those that were looked at last, keep their image and an open log. The
+ * others are parked, and cost a few hundred bytes.
  */
 #include "session/watch.h"
 
@@ -37,24 +37,24 @@
 
 #define MS INT64_C(1000000)
 #define FOREVER_MS (INT64_C(3600) * 1000)
-/* How long to wait before asking again: at first, while something happens, when it is quiet. */
+/* How long to wait before polling again: at first, during activity, when it is quiet. */
 #define ASK_FIRST_MS 5
 #define ASK_BUSY_MS 200
 #define ASK_QUIET_MS 500
 #define BUSY_MS 60000
-/* The system reports, but perhaps not what another machine does. */
+/* The system reports changes, but perhaps not those of another machine. */
 #define REPORTED_MS 2000
-/* Asking takes one part of so many at most, but there is never a longer pause than that. */
+/* Polling takes at most this fraction of the time, but the pause is never longer than that. */
 #define SHARE 10
 #define ASK_LAST_MS 10000
-/* A caller that takes all there is asks the databases once in so long. */
+/* A caller that drains the queue polls the databases this often. */
 #define DRAIN_MS 20
-/* Up to this many sessions of a store are asked one by one. */
+/* Up to this many sessions of a store are queried one by one. */
 #define FEW 8
-/* Images that are kept, and their rows. */
+/* The maximum number of images that are kept, and of their rows. */
 #define WARM_MAX 32
 #define WARM_ROWS (UINT64_C(1) << 19)
-/* Ask what is new after this many events, though there are more to report. */
+/* Look for new events after this many, even if there are more to report. */
 #define TURNS 32
 #define RETRY_FIRST_MS 100
 #define RETRY_LAST_MS 30000
@@ -99,7 +99,7 @@ static void line_drop(struct grove__watch_line *l, const struct grove__watched *
 		}
 }
 
-/* It may have changed. While it has events to tell, it is looked at after them. */
+/* It may have changed. If it has events to report, it is looked at after them. */
 static void mark_dirty(struct grove_watch *w, struct grove__watched *m)
 {
 	if (m->dirty || m->gone)
@@ -128,7 +128,7 @@ static void cool(struct grove_watch *w, struct grove__watched *m)
 	w->warm_rows -= m->rows;
 }
 
-/* It was used just now; others make room for it. */
+/* It was just used; others make room for it. */
 static void warm_up(struct grove_watch *w, struct grove__watched *m)
 {
 	cool(w, m);
@@ -156,7 +156,7 @@ uint64_t grove__watch_hash(const struct grove_watch *w, const void *owner, const
 {
 	uint64_t h = grove__idmap_hash(w->seed, &owner, sizeof(owner));
 
-	/* with the zero at the end, so that "ab", "c" is not "a", "bc" */
+	/* including the terminating zero, so that "ab", "c" differs from "a", "bc" */
 	h = grove__idmap_hash(h, a, strlen(a) + 1);
 	h = grove__idmap_hash(h, b, strlen(b) + 1);
 	return grove__idmap_hash(h, c, strlen(c) + 1);
@@ -227,7 +227,7 @@ static int dir_of_file(struct grove_watch *w, const char *path, struct grove__wa
 
 /* ------------------------------------------------------------------- groups */
 
-/* Something was reported: ask soon (at once if that is cheap), and for a while often. */
+/* Something was reported: poll soon (at once if that is cheap), and often for a while. */
 static void ask_soon(struct grove__watch_group *gr)
 {
 	int64_t moment_ns = gr->checked_ns + (gr->cost_ns < MS ? 0 : SHARE * gr->cost_ns);
@@ -278,7 +278,7 @@ static bool is_files(const struct grove__watch_group *gr)
 	return !gr->store && !gr->root;
 }
 
-/* Does the system report all that happens there? */
+/* Returns true if the system reports everything that happens there. */
 static bool reported(const struct grove_watch *w, const struct grove__watch_group *gr)
 {
 	if (!is_files(gr) && !(gr->root && gr->root->dir))
@@ -290,8 +290,8 @@ static bool reported(const struct grove_watch *w, const struct grove__watch_grou
 }
 
 /*
- * What asking costs: the processor's time here, or the time that a server, or a store of
- * a host, needs. A machine that is busy with other things does not count.
+ * What polling costs: our own processor time, or the time that a server or a host's store
+ * needs. Time lost because the machine is busy does not count.
  */
 static int64_t spent_ns(const struct grove__watch_group *gr)
 {
@@ -306,9 +306,9 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /*
- * When to ask again. A single answer that takes long says nothing about the next: a
- * cluster that loses a node answers after some seconds, once, and whoever paused for
- * ten times that would miss minutes. So the cost is the smaller of the last two.
+ * Sets when to poll again. A single slow answer says nothing about the next: a cluster that
+ * loses a node takes some seconds to answer, once, and a pause of ten times that would miss
+ * minutes. So the cost is the smaller of the last two.
  */
 static void set_pause(const struct grove_watch *w, struct grove__watch_group *gr, bool found,
 		      int64_t took_ns)
@@ -362,7 +362,7 @@ static bool same_log(const struct grove_store_log_stat *a, const struct grove_st
 	return a->tail == b->tail && a->generation == b->generation && a->base == b->base;
 }
 
-/* One statement each, while they are few. */
+/* One query each, while there are few. */
 static bool check_one_by_one(struct grove_watch *w, struct grove__watch_group *gr)
 {
 	struct grove_store_log_stat st;
@@ -376,7 +376,7 @@ static bool check_one_by_one(struct grove_watch *w, struct grove__watch_group *g
 
 		if (m->group != gr || m->dirty || m->gone)
 			continue;
-		/* by its name: what is open may have been replaced */
+		/* by its name, because the open log may have been replaced */
 		rc = grove__log_open(&log, gr->store, &key, GROVE_STORE_READ, NULL);
 		m->missing = rc == GROVE_ENOTFOUND;
 		if (!rc) {
@@ -470,7 +470,10 @@ static int check_group(struct grove_watch *w, struct grove__watch_group *gr, str
 	return rc;
 }
 
-/* All that is due; with `age_ms` also what nobody reports and was asked so long ago. */
+/*
+ * Checks all that are due; with `age_ms`, also those without reports that were last checked
+ * that long ago.
+ */
 static int check_groups(struct grove_watch *w, int64_t age_ms, struct grove_detail *d)
 {
 	int64_t now = grove__sys_ticks_ns();
@@ -499,7 +502,7 @@ static bool is_name_of(const char *name, const char *file)
 	       (!name[n] || !strcmp(name + n, "-wal") || !strcmp(name + n, "-journal"));
 }
 
-/* Reports about the files of databases, and about roots that are listed. */
+/* Handles reports about the files of databases, and about listed roots. */
 static void tell_groups(struct grove_watch *w, const struct grove__watch_dir *dir, const char *name)
 {
 	for (struct grove__watch_group *gr = w->groups; gr; gr = gr->next) {
@@ -544,7 +547,7 @@ static void take_reports(struct grove_watch *w)
 {
 	if (w->dirs < 0 || grove__sys_dirs_take(w->dirs, reported_name, w))
 		return;
-	/* some were lost: look at everything */
+	/* some reports were lost: check everything */
 	for (struct grove__watch_group *gr = w->groups; gr; gr = gr->next)
 		gr->next_ns = 0;
 }
@@ -562,7 +565,7 @@ static void unplace(struct grove_watch *w, struct grove__watched *m)
 	m->dir = NULL;
 }
 
-/* Where to hear of it. A session that has moved is placed again. */
+/* Registers where changes to it are reported. A session that has moved is registered again. */
 static int place(struct grove_watch *w, struct grove__watched *m, struct grove_detail *d)
 {
 	struct grove_buf real = GROVE_BUF_INIT;
@@ -604,14 +607,14 @@ static void note_failure(struct grove_watch *w, struct grove__watched *m)
 	m->retry_ns = grove__sys_ticks_ns() + m->retry_ms * MS;
 }
 
-/* What the file looks like before we look into it; one that is not there looks like no other. */
+/* Records the state of the file before we look into it; a missing file equals no other. */
 static void note_file(struct grove__watched *m)
 {
 	if (m->at.path && grove__sys_stat(m->at.path, &m->file))
 		m->file.ino = 0;
 }
 
-/* It is somewhere else now: hear of it there. */
+/* It has moved: register it at its new place. */
 static int follow(struct grove_watch *w, struct grove__watched *m, struct grove_detail *d)
 {
 	int rc;
@@ -621,7 +624,7 @@ static int follow(struct grove_watch *w, struct grove__watched *m, struct grove_
 	note_file(m);
 	rc = place(w, m, d);
 	m->moved = rc != 0;
-	/* what happened between the look and the first report from there */
+	/* changes between the look and the first report from there */
 	mark_dirty(w, m);
 	return rc;
 }
@@ -666,7 +669,7 @@ static void free_member(struct grove_watch *w, struct grove__watched *m)
 	free(m);
 }
 
-/* `id`: of a session that was known, which may be gone now; NULL: it is there. */
+/* `id` is that of a known session, which may be gone; NULL if the session exists. */
 static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, const char *id,
 	       void *tag, struct grove_detail *d)
 {
@@ -699,15 +702,15 @@ static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, c
 	warm_up(w, m);
 	if (has_events(m))
 		line_add(&w->to_tell, m);
-	/* what came between opening it and hearing of it */
+	/* changes between opening it and the first report */
 	if (m->at.path && (grove__sys_stat(m->at.path, &now) || !same_file(&now, &m->file)))
 		mark_dirty(w, m);
 	return 0;
 }
 
-/* ------------------------------------------------------------------- telling */
+/* ------------------------------------------------------------------- reporting */
 
-/* `ready` can be read from while there is something to tell or to look at. */
+/* `ready` is readable while there is something to report or to look at. */
 static void set_ready(struct grove_watch *w)
 {
 	bool want = w->to_tell.first || w->to_look.first || w->list_first || w->list_reset;
@@ -719,7 +722,7 @@ static void set_ready(struct grove_watch *w)
 	w->rung = want;
 }
 
-/* When somebody has to look again. */
+/* Sets when the next look is due. */
 static void set_alarm(struct grove_watch *w)
 {
 	int64_t first = INT64_MAX;
@@ -739,7 +742,7 @@ static void set_alarm(struct grove_watch *w)
 	w->alarm_ns = first;
 }
 
-/* What names the session, see grove/live.h. */
+/* Returns the name of the session; see grove/live.h. */
 static const char *key_of(struct grove__watched *m)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -779,7 +782,7 @@ static bool tell(struct grove_watch *w, struct grove_event *out)
 	return true;
 }
 
-/* Look at those that may have changed, until there is something to tell. */
+/* Looks at those that may have changed, until there is something to report. */
 static int look_around(struct grove_watch *w, size_t most, struct grove_detail *d)
 {
 	struct grove__watched *m;
@@ -790,7 +793,7 @@ static int look_around(struct grove_watch *w, size_t most, struct grove_detail *
 	return rc;
 }
 
-/* What is new? Without waiting. `age_ms` as in check_groups(). */
+/* Looks for something new, without waiting. `age_ms` as in check_groups(). */
 static int gather(struct grove_watch *w, int64_t age_ms, struct grove_detail *d)
 {
 	take_reports(w);
@@ -799,7 +802,7 @@ static int gather(struct grove_watch *w, int64_t age_ms, struct grove_detail *d)
 
 static bool tell_any(struct grove_watch *w, struct grove_event *out)
 {
-	/* the list is told first: there is one event for a session at most */
+	/* the list comes first: it has at most one event per session */
 	return grove__watch_list_next(w, out) || tell(w, out);
 }
 
@@ -808,7 +811,7 @@ static int next_event(struct grove_watch *w, int64_t ms, struct grove_event *out
 {
 	int64_t end = grove__sys_ticks_ns() + (ms < 0 ? FOREVER_MS : ms) * MS;
 	bool rang = grove__sys_bell_rang(w->bell);
-	/* a caller that was woken by a report asks for that alone, one that comes unasked for everything */
+	/* a caller woken by a report wants only that; one that comes by itself wants everything */
 	int64_t age_ms = !rang && grove__sys_many_wait(w->many, 0) ? -1 : w->idle ? 0 : DRAIN_MS;
 
 	for (;; age_ms = -1) {
@@ -849,7 +852,7 @@ int grove__watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out
 
 	if (w->leaving)
 		free_member(w, w->leaving);
-	/* for ever, and what is as good as that */
+	/* forever, or practically so */
 	rc = next_event(w, ms > FOREVER_MS * 24 * 365 ? -1 : ms, out, d);
 	w->idle = rc == 1;
 	set_ready(w);
@@ -875,7 +878,7 @@ int grove__watch_view(struct grove_watch *w, struct grove_view **out, struct gro
 		grove__session_unlock(m->s);
 		return rc;
 	}
-	/* parked: with a handle of its own, which lives as long as the view */
+	/* parked: open a separate handle, which lives as long as the view */
 	if (grove__where_copy(&at, &m->at) || !(s = grove__session_alloc(w->g)))
 		return grove__fail_nomem(d);
 	rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, s, d);
@@ -889,8 +892,8 @@ int grove__watch_view(struct grove_watch *w, struct grove_view **out, struct gro
 /* ---------------------------------------------------------------- the cursor */
 
 /*
- * One word: "1", ",list" if the list is watched, and for each session its rev, its id
- * and where it is, in which everything but letters, digits and -._/ is escaped:
+ * One word: "1", ",list" if the list is watched, and the rev, id and location of each
+ * session, in which everything except letters, digits and -._/ is escaped:
  *
  *	1,REV:ID:PATH,REV:ID:STORE:PROJECT:SESSION:SUBPATH
  */
@@ -938,7 +941,7 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* In its place. */
+/* Decodes in place. */
 static bool unescape(char *s)
 {
 	char *to = s;
@@ -959,7 +962,10 @@ static bool unescape(char *s)
 
 enum { REV, ID, PLACE, PROJECT, SESSION, SUBPATH, PARTS };
 
-/* "REV:ID:PATH" or "REV:ID:STORE:PROJECT:SESSION:SUBPATH": how many parts; 0: it is neither. */
+/*
+ * Splits "REV:ID:PATH" or "REV:ID:STORE:PROJECT:SESSION:SUBPATH". Returns the number of
+ * parts, or 0.
+ */
 static unsigned split(char *word, char *part[PARTS])
 {
 	unsigned nr = 0;
@@ -1035,7 +1041,7 @@ static int open_descriptors(struct grove_watch *w, struct grove_detail *d)
 		err = grove__sys_bell_open(&w->ready);
 	if (!err)
 		err = grove__sys_alarm_open(&w->alarm);
-	/* without it we look ourselves */
+	/* without it we poll */
 	if (!err && grove__sys_dirs_open(&w->dirs))
 		w->dirs = -1;
 	if (!err)
@@ -1049,7 +1055,7 @@ static int open_descriptors(struct grove_watch *w, struct grove_detail *d)
 	return err ? grove__fail_sys(d, err, NULL, "cannot wait") : 0;
 }
 
-/* What is there now is not told. */
+/* What exists now is not reported. */
 static int open_list(struct grove_watch *w, struct grove_detail *d)
 {
 	int rc = 0;
@@ -1112,7 +1118,7 @@ int grove__watch_remove(struct grove_watch *w, const void *tag, struct grove_det
 			any |= w->all[i - 1] != w->leaving;
 			free_member(w, w->all[i - 1]);
 		}
-	/* nobody is to be woken for what is no longer watched */
+	/* do not wake anybody for what is no longer watched */
 	set_ready(w);
 	set_alarm(w);
 	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session was added with this tag");

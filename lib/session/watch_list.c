@@ -1,13 +1,13 @@
 /*
- * session/watch_list.c: which sessions come, change and go.
+ * session/watch_list.c: which sessions appear, change and disappear.
  *
- * For each session of each root we remember how far it reached: three numbers. A
- * look at the root (a survey of a database; of files, their names and sizes) is
- * compared with that. What is new, different or missing goes into a queue to be
- * told, each session once, as what became of it since it was told of last.
+ * For each session of each root we remember three numbers that describe its state, and
+ * compare them with a survey of the database or, for files, with their names and sizes.
+ * What is new, different or missing is queued, once per session, as the net change since it
+ * was last reported.
  *
- * The directories of a root are reported by the system as those of watched sessions
- * are. A directory that turns up is reported from then on, and looked into once more.
+ * The system reports changes in the directories of a root, as for watched sessions. A new
+ * directory is watched from then on, and then looked into once more.
  */
 #include "session/watch.h"
 
@@ -76,8 +76,8 @@ static void forget(struct grove_watch *w, struct grove__listed *x)
 }
 
 /*
- * A session whose removal was told is forgotten with the next call, and before
- * anything is looked for: else it would be missed again.
+ * A session whose removal was reported is forgotten in the next call, before anything else;
+ * otherwise it would be found missing again.
  */
 static void forget_told(struct grove_watch *w)
 {
@@ -86,10 +86,10 @@ static void forget_told(struct grove_watch *w)
 	w->list_told = NULL;
 }
 
-/* What became of it, together with what was to be told already. */
+/* Combines a change with one that is not reported yet. */
 static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grove_event_kind kind)
 {
-	/* one that came and changed has come; one that went and came back has changed */
+	/* created and then changed is created; removed and then created is changed */
 	if (x->waiting && x->kind == GROVE_EVENT_CREATE && kind == GROVE_EVENT_CHANGE)
 		kind = GROVE_EVENT_CREATE;
 	else if (x->waiting && x->kind == GROVE_EVENT_REMOVE && kind == GROVE_EVENT_CREATE)
@@ -158,7 +158,7 @@ struct listing {
 	bool found, more;
 };
 
-/* The directory of a project is reported from now on. */
+/* Has changes in a project's directory reported from now on. */
 static int hear_of(struct listing *l, const char *dir)
 {
 	struct grove__watch_dir *x;
@@ -169,12 +169,12 @@ static int hear_of(struct listing *l, const char *dir)
 	if (grove__watch_dir(l->w, dir, &x))
 		return grove__fail_nomem(l->d);
 	if (x->list) {
-		/* two roots with the same directory: the first one is told */
+		/* two roots with the same directory: only the first reports it */
 		grove__watch_dir_unref(l->w, x);
 		return 0;
 	}
 	x->list = l->gr;
-	/* what was made there before we heard of it */
+	/* something may have been created before the reports began */
 	l->more = true;
 	return 0;
 }
@@ -224,7 +224,7 @@ int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr
 
 /* ------------------------------------------------------------------- telling */
 
-/* Its id and what names it; without a log only what its name tells. */
+/* Finds its id and its name; without a log, only what its name says. */
 static void name_it(struct grove_watch *w, struct grove__listed *x)
 {
 	struct grove_key key = { x->project, x->session, "" };

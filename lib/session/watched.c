@@ -1,23 +1,23 @@
 /*
- * session/watched.c: what happened to one session since it was looked at last.
+ * session/watched.c: what happened to one session since the last look.
  *
- * The rev of a session is its number of lines and a base that counts all other
- * changes, so each line has a rev of its own and so has each change:
+ * The rev of a session is its number of lines plus a base that counts all other changes, so
+ * each line and each change has its own rev:
  *
  *	lines      0   1   2       3   4
  *	changes              leaf         update
  *	rev        1   2   3   4   5   6   7
  *
- * Stores that keep a record of changes are asked for it, and the lines between
- * are those of the image; a watcher that was away continues from the last rev it saw. Files
- * keep no such record. Their base is the age of the file, so that one that was
- * written anew while nobody looked is known by its base, and told as a reset;
- * while we look on, the image before and the one after tell what was changed.
+ * If a store has a record of changes, we query it, and the lines in between are those of
+ * the image; a watcher that was away continues from the last rev it saw. Files have no such
+ * record. Their base is the age of the file, so one that was rewritten while nobody watched
+ * has another base, and is reported as a reset. While we watch, we compare the images
+ * before and after a change.
  *
- * A session may be watched for days and change once, so its image is given up when
- * others need the room: it is parked. What stays is a mark, which is enough to find
- * out later whether the lines that were told are still the same, but not which of
- * them are not: that is a reset then.
+ * A session may be watched for days and change once, so its image is released when others
+ * need the room: it is parked. A mark remains, which is enough to find out later whether
+ * the reported lines are still the same, but not which of them have changed; that is then
+ * reported as a reset.
  */
 #include "session/watch.h"
 
@@ -27,12 +27,12 @@
 
 #include <stdlib.h>
 
-/* Images that were replaced stay with their session: a handle is not used for ever. */
+/* Replaced images stay with their session, so a handle is not used forever. */
 #define RETIRED_MAX 8
 
 /* ---------------------------------------------------------------- the queue */
 
-/* `row` is the entry that it is about, or GROVE_NO_ENTRY. */
+/* `row` is the entry concerned, or GROVE_NO_ENTRY. */
 static int push(struct grove__watched *w, enum grove_event_kind kind, uint64_t rev, uint64_t seq,
 		uint32_t row, struct grove_detail *d)
 {
@@ -57,7 +57,7 @@ static void clear_queue(struct grove__watched *w)
 	w->nr = w->next = 0;
 }
 
-/* The first row that begins on line `line` or after it. */
+/* Returns the first row that begins on line `line` or later. */
 static uint32_t row_from(const struct grove__spine *sp, uint64_t line)
 {
 	uint32_t lo = 0, hi = sp->nr;
@@ -73,7 +73,7 @@ static uint32_t row_from(const struct grove__spine *sp, uint64_t line)
 	return lo;
 }
 
-/* Does a line about the session give it a name? */
+/* Returns 1 if a line about the session gives it a name. */
 static int gives_name(struct grove__watched *w, const struct grove__image *im, uint32_t row, bool *yes,
 		      struct grove_detail *d)
 {
@@ -111,7 +111,7 @@ static int tell_row(struct grove__watched *w, const struct grove__image *im, uin
 			      row, d);
 }
 
-/* Lines from `from` to `until`, which the changes so far have made `base` later. */
+/* Reports the lines from `from` to `until`; `base` is the number of other changes so far. */
 static int tell_lines(struct grove__watched *w, uint64_t from, uint64_t until, uint64_t base,
 		      struct grove_detail *d)
 {
@@ -122,7 +122,10 @@ static int tell_lines(struct grove__watched *w, uint64_t from, uint64_t until, u
 	for (uint64_t line = from; line < until && !rc; line++) {
 		bool any = false;
 
-		/* of several on one line the last one closes it: who stops before gets them again */
+		/*
+		 * the last of several entries on a line completes it; a watcher that stops
+		 * before gets them again
+		 */
 		for (; row < im->spine->nr && grove__spine_line(im->spine, row) == line && !rc; row++) {
 			bool last = row + 1 == im->spine->nr || grove__spine_line(im->spine, row + 1) != line;
 
@@ -136,8 +139,8 @@ static int tell_lines(struct grove__watched *w, uint64_t from, uint64_t until, u
 }
 
 /*
- * A line about the session from `from` on may have moved the leaf, by rules over
- * the whole log. Who stops before this gets the line before it again.
+ * A line about the session from `from` on may have moved the leaf, by rules over the whole
+ * log. A watcher that stops before this gets the preceding line again.
  */
 static int tell_leaf(struct grove__watched *w, uint64_t from, struct grove_detail *d)
 {
@@ -207,7 +210,7 @@ static int tell_change(struct grove__watched *w, const struct grove_store_change
 	}
 }
 
-/* All is to be read again, and then it continues from now. */
+/* Everything has to be read again; then it continues from now. */
 static int tell_reset(struct grove__watched *w, struct grove_detail *d)
 {
 	w->rev = grove__image_rev(w->s->image);
@@ -215,7 +218,7 @@ static int tell_reset(struct grove__watched *w, struct grove_detail *d)
 	return push(w, GROVE_EVENT_RESET, w->rev, GROVE_NO_SEQ, GROVE_NO_ENTRY, d);
 }
 
-/* `l` is what is known from w->rev on, as far as the image reaches. */
+/* `l` has the changes from w->rev on, as far as the image reaches. */
 static int tell_changes(struct grove__watched *w, const struct changes *l, struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
@@ -229,7 +232,7 @@ static int tell_changes(struct grove__watched *w, const struct changes *l, struc
 		base = base_after(&l->list[0]) - 1;
 	for (size_t j = l->nr; j > i; j--)
 		if (l->list[j - 1].kind == GROVE_CHANGE_RESET) {
-			/* what was before it is gone */
+			/* everything before a reset is gone */
 			rc = tell_change(w, &l->list[j - 1], d);
 			w->rev = l->list[j - 1].rev;
 			base = base_after(&l->list[j - 1]);
@@ -272,7 +275,10 @@ static int look_by_record(struct grove__watched *w, struct grove_detail *d)
 	rc = grove__log_changes(w->s->log, w->rev, add_change, &l, d);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
-	/* what came after we looked waits for the next look, unless it took the record along */
+	/*
+	 * changes after our look wait for the next one, unless a reset deleted the earlier
+	 * record
+	 */
 	while (l.nr && base_after(&l.list[l.nr - 1]) > w->s->image->base)
 		reset |= l.list[--l.nr].kind == GROVE_CHANGE_RESET;
 	if (!rc && !reset)
@@ -284,7 +290,7 @@ static int look_by_record(struct grove__watched *w, struct grove_detail *d)
 
 /* --------------------------------------------------------------------- files */
 
-/* Is it the same entry, whatever it says now? */
+/* Returns true if it is the same entry, whatever it says now. */
 static bool same_row(const struct grove__image *a, const struct grove__image *b, uint32_t row)
 {
 	const char *x = grove__spine_id(a->spine, row), *y = grove__spine_id(b->spine, row);
@@ -299,7 +305,7 @@ static bool same_text(const char *a, const char *b)
 	return !a == !b && (!a || !strcmp(a, b));
 }
 
-/* Is all that is no entry the same, and the file, too? */
+/* Returns true if everything except the entries is the same, including the file. */
 static bool same_around(const struct grove__image *a, const struct grove__image *b)
 {
 	return a->base == b->base && a->has_slot == b->has_slot &&
@@ -307,7 +313,7 @@ static bool same_around(const struct grove__image *a, const struct grove__image 
 	       a->header_at.len == b->header_at.len && a->header_at.crc == b->header_at.crc;
 }
 
-/* The log was written anew: what is different in it? */
+/* The log was rewritten: reports what is different. */
 static int tell_difference(struct grove__watched *w, const struct grove__image *old,
 			   struct grove_detail *d)
 {
@@ -320,7 +326,10 @@ static int tell_difference(struct grove__watched *w, const struct grove__image *
 	for (uint32_t i = 0; i < old->spine->nr; i++)
 		if (!same_row(old, im, i))
 			return tell_reset(w, d);
-	/* a reader that stops between two of them finds another file when it resumes, and reads it again */
+	/*
+	 * a watcher that stops between two of these finds another file when it resumes, and
+	 * reads it again
+	 */
 	for (uint32_t i = 0; i < old->spine->nr && !rc; i++)
 		if (grove__spine_crc(old->spine, i) != grove__spine_crc(im->spine, i) ||
 		    grove__spine_len(old->spine, i) != grove__spine_len(im->spine, i))
@@ -334,7 +343,7 @@ static int tell_difference(struct grove__watched *w, const struct grove__image *
 	return rc;
 }
 
-/* The line in front of the header is overwritten in its place. 1: it was. */
+/* The line before the header is overwritten in place. Returns 1 if it was. */
 static int slot_changed(struct grove__watched *w, struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
@@ -413,7 +422,7 @@ static void take_image(struct grove__watched *w)
 	w->image = grove__log_has_changes(w->s->log) ? NULL : grove__image_ref(w->s->image);
 }
 
-/* A session that moved has another place, and the same id. */
+/* A session that moved has the same id in another place. */
 static int find_by_id(struct grove__watched *w, struct grove_detail *d)
 {
 	struct grove__where at;
@@ -432,7 +441,7 @@ void grove__watched_relocate(struct grove__watched *w)
 	(void)find_by_id(w, NULL);
 }
 
-/* Where it was, or where it is now. */
+/* Opens it where it was, or where it is now. */
 static int open_again(struct grove__watched *w, struct grove_detail *d)
 {
 	int rc;
@@ -444,7 +453,7 @@ static int open_again(struct grove__watched *w, struct grove_detail *d)
 	rc = find_by_id(w, d);
 	if (!rc)
 		rc = open_session(w, d);
-	/* the beginning of another one's id */
+	/* the id was only a prefix of this one's */
 	if (!rc && strcmp(w->s->id, w->session_id)) {
 		close_session(w);
 		rc = GROVE_ENOTFOUND;
@@ -452,7 +461,7 @@ static int open_again(struct grove__watched *w, struct grove_detail *d)
 	return rc;
 }
 
-/* What we had open is not there any more: something else may be, under the same name. */
+/* What we had open no longer exists; something else may have its name. */
 static int lost(struct grove__watched *w, struct grove_detail *d)
 {
 	int rc = open_again(w, d);
@@ -468,7 +477,7 @@ static int lost(struct grove__watched *w, struct grove_detail *d)
 	return rc;
 }
 
-/* A log in memory lives on for who has it open; and nothing tells of it. */
+/* A removed log in memory stays readable for those who have it open, without any sign of that. */
 static bool in_memory(const struct grove__watched *w)
 {
 	return w->s && !strcmp(w->s->at.store->url, "memory:");
@@ -479,7 +488,7 @@ static bool between(uint64_t a, uint64_t x, uint64_t b)
 	return a <= x && x <= b;
 }
 
-/* Is what we have open still what is there? GROVE_ENOTFOUND, GROVE_ESTALE. */
+/* Checks that what we have open still exists. GROVE_ENOTFOUND, GROVE_ESTALE. */
 static int still_there(struct grove__watched *w, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(&w->at);
@@ -497,7 +506,7 @@ static int still_there(struct grove__watched *w, struct grove_detail *d)
 	grove__log_close(log);
 	if (!rc)
 		rc = grove__log_stat(w->s->log, &now, d);
-	/* it may be written to right now */
+	/* it may be in the middle of a write */
 	if (!rc && !(between(w->seen.base + w->seen.tail, there.base + there.tail, now.base + now.tail) &&
 		     between(w->seen.generation, there.generation, now.generation) &&
 		     (w->seen.bytes != now.bytes || there.bytes == now.bytes)))
@@ -512,7 +521,7 @@ static uint64_t hash_of(const char *text)
 	return grove__idmap_hash(1, text, strlen(text));
 }
 
-/* One number for the first `nr` rows, each with its bytes. */
+/* A checksum of the first `nr` rows and their bytes. */
 static uint32_t sum_of(const struct grove__spine *sp, uint32_t nr)
 {
 	uint32_t sum = 0;
@@ -560,7 +569,7 @@ static bool same_header(const struct grove__watched_mark *a, const struct grove_
 	return a->header_len == b->header_len && a->header_crc == b->header_crc;
 }
 
-/* Files: all lines that were told are the same. What else is different? */
+/* For files whose reported lines are unchanged: reports what else is different. */
 static int tell_around(struct grove__watched *w, const struct grove__watched_mark *now,
 		       struct grove_detail *d)
 {
@@ -571,7 +580,7 @@ static int tell_around(struct grove__watched *w, const struct grove__watched_mar
 	bool top = was->has_slot != now->has_slot || was->slot_crc != now->slot_crc ||
 		   !same_header(was, now);
 
-	/* a name that comes with a new line is told with that line */
+	/* a name that comes with a new line is reported with that line */
 	if ((top || !more) && (was->has_name != now->has_name || was->name != now->name))
 		return push(w, GROVE_EVENT_RENAME, rev, GROVE_NO_SEQ, GROVE_NO_ENTRY, d);
 	if (!more && (top || was->base != now->base))
@@ -580,8 +589,8 @@ static int tell_around(struct grove__watched *w, const struct grove__watched_mar
 }
 
 /*
- * A parked session has a fresh image. Is it the log that was told of, only longer?
- * 1: it is, and the look continues from there; 0: a reset was told.
+ * A parked session has a new image. Returns 1 if that is the reported log, only longer, so
+ * that the look continues from there; 0 if a reset was reported.
  */
 static int compare_mark(struct grove__watched *w, struct grove_detail *d)
 {
@@ -594,7 +603,7 @@ static int compare_mark(struct grove__watched *w, struct grove_detail *d)
 	same = im->spine->nr >= w->mark.rows;
 	now = mark_of(im, same ? w->mark.rows : 0);
 	if (record)
-		/* with another generation the record tells which lines are different */
+		/* with another generation, the record says which lines have changed */
 		same = now.generation == w->mark.generation
 			       ? same && now.sum == w->mark.sum
 			       : w->mark.header_len && same_header(&now, &w->mark);
@@ -626,7 +635,7 @@ static int wake_up(struct grove__watched *w, struct grove_detail *d)
 
 /* ------------------------------------------------------------------- looking */
 
-/* Both images and handles, and what they tell: with the lock, since there may be views. */
+/* Handles images and handles under the session's lock, because there may be views. */
 static int look(struct grove__watched *w, struct grove_detail *d)
 {
 	struct grove_session *s;
@@ -651,7 +660,7 @@ static int look(struct grove__watched *w, struct grove_detail *d)
 	return rc;
 }
 
-/* A handle that has seen many images gives way to a fresh one, which has seen the same. */
+/* Replaces a handle that has seen many images by a new one in the same state. */
 static int renew(struct grove__watched *w, struct grove_detail *d)
 {
 	int rc;
@@ -659,7 +668,7 @@ static int renew(struct grove__watched *w, struct grove_detail *d)
 	if (!w->s || w->s->nr_retired < RETIRED_MAX)
 		return 0;
 	rc = open_again(w, d);
-	/* whatever it is, the look will tell */
+	/* whatever it is, the look will report it */
 	return rc == GROVE_ENOTFOUND || rc == GROVE_EDAMAGED ? 0 : rc;
 }
 
@@ -675,7 +684,7 @@ int grove__watched_look(struct grove__watched *w, struct grove_detail *d)
 		w->parked = false;
 		rc = lost(w, d);
 	}
-	/* in the middle of being written anew, in its own place: more will come */
+	/* it is being rewritten in place; more will come */
 	if (rc == GROVE_EDAMAGED)
 		rc = 0;
 	if (rc < 0) {
@@ -691,7 +700,7 @@ int grove__watched_look(struct grove__watched *w, struct grove_detail *d)
 
 /* -------------------------------------------------------------- open, close */
 
-/* From here on the lines of this image have been told, unless `since` says otherwise. */
+/* From here on, the lines of this image count as reported, unless `since` says otherwise. */
 static int tell_since(struct grove__watched *w, uint64_t since, struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
@@ -707,7 +716,7 @@ static int tell_since(struct grove__watched *w, uint64_t since, struct grove_det
 		return look_by_record(w, d);
 	if (since < im->base || since > grove__image_rev(im))
 		return tell_reset(w, d);
-	/* a name that is overwritten in its place leaves no trace: say it to be sure */
+	/* a name that is overwritten in place leaves no trace, so report it in any case */
 	if (im->has_slot)
 		rc = push(w, GROVE_EVENT_RENAME, since, GROVE_NO_SEQ, GROVE_NO_ENTRY, d);
 	if (!rc)

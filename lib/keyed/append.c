@@ -1,11 +1,11 @@
 /*
- * keyed/append.c: lines after those that are there, or in their place.
+ * keyed/append.c: appends lines to a log, or replaces all of them.
  *
- * To skip what is there, an append has to know the log up to its end, and nobody may
- * write between its look and its append. So it appends with a comparison: if the
- * log still ends where our knowledge of it ends, that knowledge was true. Else what
- * others wrote is read, and it is tried again. As long as nobody else writes, there
- * is no look at all: an append is one question to the store.
+ * To skip lines that are already there, an append has to know the log up to its end, and
+ * nobody may write between that look and the append. So it is a compare-and-append: if the
+ * log still ends where our knowledge of it ends, that knowledge is complete. Otherwise we
+ * read what others wrote and try again. As long as nobody else writes, no look is needed:
+ * an append is a single call to the store.
  */
 #include "keyed/keyed.h"
 
@@ -16,23 +16,23 @@
 #define TRIES 400
 #define HURRY 8              /* tries without a pause */
 
-/* One append, through all its tries. */
+/* An append and all its tries. */
 struct adding {
 	struct grove_log *l;
 	const struct grove_slice *lines;
 	size_t nr;
 	const struct grove_log_options *opt;
-	struct grove_buf text;           /* the lines, with room after them for the scanner */
-	struct grove_slice *own;         /* the lines, there */
-	struct grove_slice *id;          /* of each; empty: none */
+	struct grove_buf text;           /* the lines, followed by padding for the scanner */
+	struct grove_slice *own;         /* the lines in `text` */
+	struct grove_slice *id;          /* for each line; empty if none */
 	struct grove__arena tmp;
 	struct grove__keyed_ids batch;   /* ids of this call */
-	struct grove_store_record *rec;  /* what is to be stored */
-	size_t *from;                    /* which of the lines each of them is */
+	struct grove_store_record *rec;  /* what will be stored */
+	size_t *from;                    /* the index of the line that each is */
 	size_t nr_rec;
 	struct grove__records records;
 	bool has_records;
-	struct grove_store_log_stat seen;  /* how the log ended at the last look … */
+	struct grove_store_log_stat seen;  /* the end of the log at the last look … */
 	bool looked;                     /* … if this try was based on one */
 	struct grove_store_appended done;
 	struct grove_detail *d;
@@ -43,13 +43,13 @@ static bool compares(const struct grove_log_options *opt)
 	return opt->flags & (GROVE_LOG_IF_SEQ | GROVE_LOG_IF_BYTES);
 }
 
-/* Has the caller to be told how many lines there are, or do we have to know? */
+/* Returns true if the number of lines is needed, by the caller or by us. */
 static bool counts(const struct grove_log_options *opt)
 {
 	return opt->flags & (GROVE_LOG_IF_SEQ | GROVE_LOG_COUNT);
 }
 
-/* The lines where they can be scanned. */
+/* Copies the lines to where they can be scanned. */
 static int copy_lines(struct adding *a)
 {
 	size_t len = GROVE__JSON_PAD;
@@ -113,9 +113,9 @@ static void release(struct adding *a)
 	free(a->from);
 }
 
-/* -------------------------------------------------------- what lines tell */
+/* -------------------------------------------------------- reading lines */
 
-/* Whose lines are these? The first line that tells it does. */
+/* Returns the agent that wrote these lines, by the first that shows it. */
 static const struct grove__dialect *dialect_of(const struct grove_slice *lines, size_t nr)
 {
 	const struct grove__dialect *found = NULL;
@@ -126,8 +126,8 @@ static const struct grove__dialect *dialect_of(const struct grove_slice *lines, 
 }
 
 /*
- * Stores with columns are told what each line is, and whose the log is: its first
- * line need not say it.
+ * Stores with columns need to know what each line is and which agent wrote the log, which
+ * its first line need not show.
  */
 static int find_dialect(struct adding *a)
 {
@@ -161,14 +161,14 @@ static int fill(struct adding *a, size_t i, struct grove_store_record *rec)
 	return grove__records_fill(&a->records, a->lines[i], rec);
 }
 
-/* Choose what is not there yet. */
+/* Selects the lines that are not there yet. */
 static int choose(struct adding *a)
 {
 	int rc = grove__keyed_ids_reset(&a->batch, NULL);
 
 	if (a->has_records)
 		grove__records_clear(&a->records);
-	/* a header, or a title before it, is the first line of a log only */
+	/* a header, or a title before it, can only be the first line of a log */
 	a->records.any = a->l->ids.valid && a->l->ids.tail;
 	a->nr_rec = 0;
 	for (size_t i = 0; i < a->nr && !rc; i++) {
@@ -198,7 +198,7 @@ static int not_as_expected(struct grove_log *l, struct grove_detail *d)
 	return GROVE_ECONFLICT;
 }
 
-/* Is the log as the caller says? Lines are counted if that is asked. */
+/* Checks that the log is as the caller expects. Counts lines if requested. */
 static int compare(struct grove_log *l, const struct grove_log_options *opt,
 		   const struct grove_store_log_stat *st, uint64_t lines, struct grove_detail *d)
 {
@@ -208,7 +208,7 @@ static int compare(struct grove_log *l, const struct grove_log_options *opt,
 	return 0;
 }
 
-/* Know the log up to its end, as `opt` needs it. */
+/* Learns the log up to its end, as far as `opt` needs that. */
 static int look(struct grove_log *l, const struct grove_log_options *opt,
 		struct grove_store_log_stat *st, struct grove_detail *d)
 {
@@ -219,7 +219,7 @@ static int look(struct grove_log *l, const struct grove_log_options *opt,
 	return rc;
 }
 
-/* How many lines there are, right after a look; GROVE_LOG_UNCOUNTED if that did not need to know. */
+/* Returns the number of lines right after a look; GROVE_LOG_UNCOUNTED if that did not need it. */
 static uint64_t lines_of(const struct grove_log *l, const struct grove_store_log_stat *st)
 {
 	if (grove__keyed_is_counted(st))
@@ -228,7 +228,7 @@ static uint64_t lines_of(const struct grove_log *l, const struct grove_store_log
 						       : GROVE_LOG_UNCOUNTED;
 }
 
-/* Ours are stored: they are known from now on, if nothing came in between. */
+/* Our lines are stored, and known from now on if nothing came in between. */
 static void learn(struct adding *a)
 {
 	struct grove__keyed_ids *k = &a->l->ids;
@@ -237,7 +237,7 @@ static void learn(struct adding *a)
 	if (!k->valid)
 		return;
 	if (a->done.pos != k->tail || k->open) {
-		/* the next look continues where whole lines ended */
+		/* the next look continues after the last complete line */
 		k->tail = k->pos;
 		k->open = true;
 		return;
@@ -257,7 +257,7 @@ static int store(struct adding *a)
 	bool knows = l->ids.valid && a->opt->id_member;
 	uint64_t expect = a->looked ? a->seen.tail : knows ? l->ids.tail : GROVE_ANY_POS;
 	uint64_t base = a->looked ? a->seen.base : knows ? l->ids.base : GROVE_ANY_BASE;
-	/* waiting for the disk is the second step, outside of our turn */
+	/* syncing is a second step, outside our turn */
 	int rc = grove__log_append_on(l->held->log, a->rec, a->nr_rec, expect, base, sync, &a->done,
 				      a->d);
 
@@ -268,7 +268,7 @@ static int store(struct adding *a)
 	return rc;
 }
 
-/* A log that does not exist has nothing; is that what the caller expects? */
+/* A log that does not exist is empty; checks that the caller expects that. */
 static int make(struct grove_log *l, const struct grove_log_options *opt, struct grove_detail *d)
 {
 	const struct grove_store_log_stat none = { 0 };
@@ -278,8 +278,8 @@ static int make(struct grove_log *l, const struct grove_log_options *opt, struct
 }
 
 /*
- * Is a look not needed, because the append itself would find out that the log is not what
- * we know? A file that was replaced is another one.
+ * Returns true if no look is needed, because the append itself would notice that the log is
+ * not what we know. A replaced file is noticed.
  */
 static bool may_trust(const struct grove_log *l)
 {
@@ -287,7 +287,7 @@ static bool may_trust(const struct grove_log *l)
 	       (!l->columns || grove__log_has_append_on(l->held->log));
 }
 
-/* With `must_look`, after a look at how the log ends. */
+/* `must_look` forces a look at the end of the log. */
 static int add_once(struct adding *a, bool must_look)
 {
 	struct grove_log *l = a->l;
@@ -306,15 +306,15 @@ static int add_once(struct adding *a, bool must_look)
 		rc = choose(a);
 	if (rc || a->nr_rec)
 		return rc ? rc : store(a);
-	/* nothing to store, if what we know is still true: no comparison will say so */
+	/* nothing to store if our knowledge is still valid, which no append will confirm */
 	return a->looked ? 0 : add_once(a, true);
 }
 
 /* ------------------------------------------------------------- try again? */
 
 /*
- * A try was refused. Is there reason for another one: did the log change since the look
- * that it was based on? Else somebody has the right to write, or has the file open.
+ * A try was refused. Returns true if it is worth another one, because the log changed since
+ * the look. Otherwise somebody holds the lease, or has the file open.
  */
 static bool moved_on(struct grove_log *l, bool looked, const struct grove_store_log_stat *seen)
 {
@@ -324,7 +324,10 @@ static bool moved_on(struct grove_log *l, bool looked, const struct grove_store_
 	       now.base != seen->base || now.generation != seen->generation;
 }
 
-/* Should a call that ended with `rc` be tried again? Under many writers, after a while. */
+/*
+ * Returns true if a call that ended with `rc` should be tried again, after a pause if there
+ * are many writers.
+ */
 static bool again(struct grove_log *l, int rc, int tries, bool moved)
 {
 	bool yes = (rc == GROVE_ECONFLICT && moved) || rc == GROVE_ESTALE ||
@@ -352,7 +355,7 @@ static int add_all(struct adding *a)
 	return rc;
 }
 
-/* What became of it; lines are counted as far as it was asked for. */
+/* Fills in the result; lines are counted as far as requested. */
 static int tell_result(struct grove_log *l, const struct grove_log_options *opt, bool ids,
 		       struct grove_log_result *out, struct grove_detail *d)
 {
@@ -361,7 +364,7 @@ static int tell_result(struct grove_log *l, const struct grove_log_options *opt,
 	struct grove_store_log_stat st = { 0 };
 	int rc = look(l, &want, &st, d);
 
-	/* nothing was stored, or it is gone again: that is no failure of ours */
+	/* nothing was stored, or it is gone again: that is not a failure of ours */
 	if (rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE)
 		return 0;
 	if (!rc)
@@ -410,7 +413,7 @@ int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, si
 	if (!rc && tell)
 		rc = tell_result(l, opt, true, out, d);
 	grove__keyed_leave(l);
-	/* lines that were there already may not be on the disk yet, so this waits for them, too */
+	/* lines that were already there may not be on disk yet, so sync them, too */
 	if (!rc && wait)
 		rc = grove__log_sync(wait->log, d);
 	grove__keyed_held_release(l, wait);
@@ -493,7 +496,7 @@ int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, s
 		return rc;
 	grove__keyed_enter(l);
 	rc = replace_all(&r);
-	/* a log that we made for it does not stay behind empty */
+	/* do not leave an empty log behind that we created */
 	if (rc)
 		grove__keyed_drop(l);
 	if (!rc)

@@ -1,5 +1,5 @@
 /*
- * keyed/each.c: all logs of a store by their keys; removing and moving one.
+ * keyed/each.c: lists the logs of a store by key; removes and moves one.
  */
 #include "keyed/keyed.h"
 
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* Names, collected first: the callback may change the store. */
+/* Names are collected first, because the callback may change the store. */
 struct names {
-	const char *session;             /* only logs of that one; NULL: all */
+	const char *session;             /* only logs of this session; NULL for all */
 	struct grove_key *list;
 	size_t nr, cap;
 	struct grove__arena texts;
@@ -41,7 +41,7 @@ static void release(struct names *n)
 	free(n->list);
 }
 
-/* The logs that belong to a session. */
+/* Collects the logs that belong to a session. */
 static int collect_subs(struct grove_store *st, const struct grove_key *name, struct names *n,
 			struct grove_detail *d)
 {
@@ -54,7 +54,7 @@ static int collect_under(struct grove_store *st, const struct grove_key *under, 
 			 struct grove_detail *d)
 {
 	struct grove__keyed_name name = { 0 };
-	/* without a session any one does: only the project counts */
+	/* without a session, any one will do: only the project counts */
 	struct grove_key key = under ? *under : (struct grove_key){ 0 };
 	int rc = 0;
 
@@ -76,7 +76,7 @@ static int collect_under(struct grove_store *st, const struct grove_key *under, 
 	return rc;
 }
 
-/* The key of an open log. 1: no key has that name. */
+/* Gets the key of an open log. Returns 1 if no key has that name. */
 static int key_of(struct grove_store_log *log, const struct grove_key *name,
 		  struct grove__keyed_text *text, struct grove_detail *d)
 {
@@ -112,7 +112,7 @@ static int measure(struct grove_store_log *log, unsigned flags, struct grove_log
 	return rc;
 }
 
-/* 1: it is gone by now, or has a name that is no key's. */
+/* Returns 1 if it is gone by now, or has a name that no key has. */
 static int look(struct grove_store *st, const struct grove_key *name, unsigned flags,
 		struct grove__keyed_text *text, struct grove_log_item *item, struct grove_detail *d)
 {
@@ -152,8 +152,8 @@ int grove__keyed_each(struct grove *g, const char *store, const struct grove_key
 /* ------------------------------------------------------------------ remove */
 
 /*
- * The session has no log of its own, but others may belong to it. Removing one removes
- * all of them at once, so it is made first. 1: there are none.
+ * The session has no log of its own, but others may belong to it. Removing a session
+ * removes all of them at once, so it is created first. Returns 1 if there are none.
  */
 static int remove_subs(struct grove_store *st, const struct grove_key *name, struct grove_detail *d)
 {
@@ -199,7 +199,7 @@ int grove__keyed_remove(struct grove *g, const char *store, const struct grove_k
 
 /* -------------------------------------------------------------------- move */
 
-/* A log that moved keeps its new key, if its name does not tell it. */
+/* A moved log stores its new key, if its name does not contain all of it. */
 static int keep_key(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	struct grove__keyed_name name = { 0 };
@@ -219,7 +219,7 @@ static int keep_key(struct grove_store *st, const struct grove_key *key, struct 
 }
 
 
-/* The keys of what belongs to a session, before it moves. */
+/* Collects the keys of what belongs to a session, before it moves. */
 static int sub_keys(struct grove_store *st, const struct grove_key *name, struct names *keys,
 		    struct grove_detail *d)
 {

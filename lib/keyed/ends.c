@@ -13,7 +13,7 @@
 #define RUN_MOST ((size_t)1 << 20)
 #define SLOT_MAX 4096
 
-/* Appends what is stored from `from` up to `until`, or as soon as there is enough of it, a bit more. */
+/* Appends what is stored from `from` up to `until`, stopping soon after there is enough. */
 static int read_some(struct grove_store_log *log, uint64_t from, uint64_t until, size_t enough,
 		     struct grove_buf *out, struct grove_detail *d)
 {
@@ -44,7 +44,7 @@ static int read_head(struct grove_store_log *log, const struct grove_store_log_s
 	return rc;
 }
 
-/* A line at the end that lacks its LF gets one, as when all lines are read. */
+/* Adds the LF that the last line may lack, as when all lines are read. */
 static int end_line(struct grove_buf *out, size_t before, struct grove_detail *d)
 {
 	if (out->len == before || out->ptr[out->len - 1] == '\n')
@@ -53,8 +53,8 @@ static int end_line(struct grove_buf *out, size_t before, struct grove_detail *d
 }
 
 /*
- * Where the store counts lines, the last ones are read by guess: as many as have so
- * many bytes on average, and twice as many as long as that is not enough.
+ * If the store counts lines, we guess how many are needed for that many bytes from their
+ * average length, and double that while it is not enough.
  */
 static int read_last_lines(struct grove_store_log *log, const struct grove_store_log_stat *st, size_t tail,
 			   struct grove_buf *out, struct grove_detail *d)
@@ -112,7 +112,7 @@ int grove__keyed_read_ends(struct grove_log *l, size_t head, size_t tail, struct
 		rc = grove__keyed_stat(l, &st, d);
 		if (!rc)
 			rc = read_head(l->held->log, &st, head, first, d);
-		/* a short log is all in its head */
+		/* the head of a short log contains all of it */
 		if (!rc && st.bytes < head)
 			rc = end_line(first, first_len, d);
 		if (!rc)
@@ -164,7 +164,7 @@ int grove__keyed_set_title(struct grove_log *l, const struct grove_title *title,
 	rc = grove__keyed_stat(l, &st, d);
 	if (!rc)
 		rc = change_slot(l->held->log, &st, &t, d);
-	/* a store may count it as a change */
+	/* a store may count this as a change */
 	if (!rc)
 		l->ids.valid = false;
 	grove__keyed_leave(l);

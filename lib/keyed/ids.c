@@ -1,14 +1,13 @@
 /*
  * keyed/ids.c: which lines a log has: how many, and their ids.
  *
- * To skip a line that is there already, its id is looked for in a map that is made
- * once for each handle, and that only what was appended since is added to: by us
- * (grove__keyed_ids_add()) or by others (grove__keyed_ids_extend()). A database has the ids
- * in a column, if the dialect calls the same member an id: then only lines without
- * one are read.
+ * To skip a line that is already there, its id is looked up in a map. Each handle builds
+ * the map once, and then only adds what was appended by us (grove__keyed_ids_add()) or by
+ * others (grove__keyed_ids_extend()). A database has the ids in a column, if the dialect
+ * uses the same member as id; then only lines without one are read.
  *
- * A last line without its LF may be half a line, whose writer will finish it. If
- * it is a whole value its id counts, but it is looked at again the next time.
+ * A last line without LF may be half a line that its writer will finish. If it is a
+ * complete value its id counts, but it is read again the next time.
  */
 #include "keyed/keyed.h"
 
@@ -112,7 +111,7 @@ int grove__keyed_ids_add(struct grove__keyed_ids *k, struct grove_slice id)
 struct extending {
 	struct grove__keyed_ids *k;
 	struct grove__arena tmp;
-	struct grove_buf line;           /* with room after it for the scanner */
+	struct grove_buf line;           /* followed by padding for the scanner */
 	struct grove_detail *d;
 };
 
@@ -127,7 +126,7 @@ static int add_line(struct extending *e, struct grove_slice line)
 	return rc ? grove__fail_nomem(e->d) : 0;
 }
 
-/* By the store's own list of ids. */
+/* Takes an id from the store's own list. */
 static int listed(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	struct extending *e = payload;
@@ -142,7 +141,7 @@ static int listed(void *payload, uint64_t pos, const struct grove_store_record *
 	return add_line(e, grove__buf_slice(&e->line));
 }
 
-/* The lines of a run. Where the last one has no LF, `pos` stays before it. */
+/* Takes the lines of a run. If the last one has no LF, `pos` stays before it. */
 static int take_run(struct extending *e, const struct grove__runs *r)
 {
 	struct grove__keyed_ids *k = e->k;
@@ -176,7 +175,7 @@ static int read_lines(struct extending *e, struct grove_store_log *log, uint64_t
 		grove__runs_begin(&r, log, e->k->pos, until, e->d);
 	e->k->open = false;
 	while (!rc && (rc = grove__runs_next(&r)) <= 0) {
-		/* nobody can have sent such a line to be stored */
+		/* such a long line cannot have been sent to us */
 		if (rc == GROVE_ETOOBIG && grove__runs_skip(&r)) {
 			e->k->lines++;
 			e->k->pos = r.pos;
@@ -189,7 +188,7 @@ static int read_lines(struct extending *e, struct grove_store_log *log, uint64_t
 	return rc == 1 ? 0 : rc;
 }
 
-/* Is the dialect's id the one that is asked for, and has the store a list of them? */
+/* Returns true if the dialect's id is the one that is wanted, and the store has a list of them. */
 static bool has_list(const struct grove__keyed_ids *k, const struct grove_store_log *log,
 		     const struct grove__dialect *dialect)
 {
@@ -204,12 +203,12 @@ int grove__keyed_ids_extend(struct grove__keyed_ids *k, struct grove_store_log *
 	struct extending e = { .k = k, .d = d };
 	int rc;
 
-	/* another base alone is a value that was put */
+	/* if only the base differs, a value was put */
 	if (k->valid && k->tail == st->tail && k->generation == st->generation && !k->open) {
 		k->base = st->base;
 		return 0;
 	}
-	/* what was read may not be there any more */
+	/* what was read may be gone */
 	if (!k->valid || k->generation != st->generation || k->tail > st->tail) {
 		char *member = k->member;
 

@@ -1,18 +1,18 @@
 /*
- * keyed/key.c: the text of a key, and the names that a store gives it.
+ * keyed/key.c: the text of a key, and its name in a store.
  *
- * A name must be good as the name of a file, in every store, so that sessions can
- * be copied from one to another. A part of a key is written as it is but for
+ * A name must be a valid file name in every store, so that sessions can be copied from one
+ * to another. A part of a key is written unchanged, except for
  *
  *     %XX     a control character, '%', '/', a dot at the beginning (which would
  *             hide a file, or lead out of its directory), and the dot of ".jsonl"
  *             at the end of a directory's name (which would be a session's)
  *     %-      the empty part
- *     %~H     H is a hash of 32 digits: the part is longer than a name may be, and is
- *             cut off here. All of it is kept with the log.
+ *     %~H     H is a hash of 32 digits: the part is too long for a name and is cut
+ *             here. The whole part is stored with the log.
  *
- * and a log ends in ".jsonl". A slash in a subpath stays one. No two keys have the
- * same name, and a name that none of these rules would give stands for no key.
+ * and a log ends in ".jsonl". A slash in a subpath stays a slash. No two keys have the same
+ * name, and a name that these rules cannot produce belongs to no key.
  */
 #include "keyed/keyed.h"
 
@@ -21,11 +21,12 @@
 #define SUFFIX ".jsonl"
 #define EMPTY "%-"
 #define CUT "%~"
-#define NAME_MAX_LEN 220                 /* of the 255 of a file: there are endings, and leases */
+#define NAME_MAX_LEN 220                 /* of the 255 of a file, because suffixes and leases need
+                                            some */
 #define SUBPATH_MAX_LEN 1000
 #define CUT_LEN 160
-#define VALUE_NAME_MAX 128               /* as it is given … */
-#define VALUE_STORED_MAX 200             /* … and as databases take it */
+#define VALUE_NAME_MAX 128               /* as given … */
+#define VALUE_STORED_MAX 200             /* … and as stored in databases */
 
 /* ------------------------------------------------------------ text to name */
 
@@ -42,7 +43,7 @@ static bool is_escaped(struct grove_slice text, size_t i, bool dir)
 	       (dir && ends_as_log(text, i));
 }
 
-/* A part, which is the name of a directory or of a log without its ending. */
+/* Adds a part, which is the name of a directory, or of a log without its suffix. */
 static int add_part(struct grove_buf *out, struct grove_slice text, bool dir)
 {
 	int rc = text.len ? 0 : grove__buf_add_str(out, EMPTY);
@@ -54,7 +55,7 @@ static int add_part(struct grove_buf *out, struct grove_slice text, bool dir)
 	return rc;
 }
 
-/* Cut a name off where no character and no %XX is taken apart. */
+/* Returns where to cut a name without splitting a character or %XX. */
 static size_t cut_at(const struct grove_buf *name)
 {
 	size_t n = CUT_LEN;
@@ -74,14 +75,14 @@ static int add_hash(struct grove_buf *out, struct grove_slice text)
 			       (unsigned long long)grove__idmap_hash(2, text.ptr, text.len));
 }
 
-/* The name so far is too long for `text`. */
+/* Shortens the name so far, which is too long for `text`. */
 static int shorten(struct grove_buf *out, struct grove_slice text)
 {
 	grove__buf_cut(out, cut_at(out));
 	return add_hash(out, text);
 }
 
-/* A project, or a session: it names a directory, too. */
+/* Names a project or a session, which is also the name of a directory. */
 static int name_part(struct grove_buf *out, const char *text, bool *cut)
 {
 	struct grove_slice s = grove__slice_str(text);
@@ -93,7 +94,7 @@ static int name_part(struct grove_buf *out, const char *text, bool *cut)
 	return shorten(out, s);
 }
 
-/* The next part of a subpath; false after the last. */
+/* Takes the next part of a subpath. Returns false after the last. */
 static bool next_part(struct grove_slice *rest, struct grove_slice *part, bool *last)
 {
 	const char *slash;
@@ -126,7 +127,7 @@ static int add_subpath(struct grove_buf *out, struct grove_slice text, bool *fit
 	return rc;
 }
 
-/* One that is too long becomes one part. */
+/* A subpath that is too long becomes one part. */
 static int name_subpath(struct grove_buf *out, const char *text, bool *cut)
 {
 	struct grove_slice s = grove__slice_str(text);
@@ -209,7 +210,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* 1: no text has this name. */
+/* Returns 1 if no text has this name. */
 static int read_part(struct grove_buf *out, struct grove_slice name)
 {
 	int rc = 0;
@@ -234,7 +235,7 @@ static int read_part(struct grove_buf *out, struct grove_slice name)
 	return rc;
 }
 
-/* Which of the three that are kept: 0 to 2. Empty if it is not there. */
+/* Returns part 0 to 2 of the stored key, or an empty slice. */
 static struct grove_slice kept_part(const struct grove_buf *value, int which)
 {
 	struct grove_slice rest = value ? grove__buf_slice(value) : grove__slice("", 0);
@@ -258,7 +259,7 @@ static bool is_cut(const char *name)
 	return at && strlen(at) == strlen(CUT) + 32;
 }
 
-/* Is `name` what the rules give for `text`? 1: no. */
+/* Returns 0 if `name` is what the rules give for `text`, 1 if not. */
 static int same_name(struct grove_slice name, const char *text, bool sub)
 {
 	struct grove_buf again = GROVE_BUF_INIT;
@@ -287,7 +288,7 @@ static int read_parts(struct grove_buf *out, struct grove_slice name, bool sub)
 	return rc;
 }
 
-/* One of the three. */
+/* Decodes one of the three parts. */
 static int text_part(const char *stored, int which, const struct grove_buf *value,
 		     struct grove_buf *out)
 {

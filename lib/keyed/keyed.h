@@ -1,7 +1,7 @@
 /*
- * keyed/keyed.h: lines under a key, for hosts with session code of their own.
+ * keyed/keyed.h: lines under a key, for hosts with their own session code.
  *
- *     key.c      the text of a key, and the names that a store gives it
+ *     key.c      the text of a key, and its name in a store
  *     ids.c      which lines a log has: how many, and their ids
  *     open.c     one open log: taking turns, opening it again when it was replaced
  *     append.c   append and replace
@@ -10,7 +10,7 @@
  *     lock.c     keeping others from writing
  *     each.c     listing, removing, moving
  *
- * <grove/log.h> is the contract; docs/internals/log.md says how it is kept.
+ * <grove/log.h> is the contract; docs/internals/log.md describes the implementation.
  */
 #ifndef GROVE_KEYED_KEYED_H
 #define GROVE_KEYED_KEYED_H
@@ -23,12 +23,12 @@
 
 /* ------------------------------------------------------------------- key.c */
 
-/* A key as a store has it. Zero it, and end with grove__keyed_name_release(). */
+/* A key as a store has it. Initialize to zero, and end with grove__keyed_name_release(). */
 struct grove__keyed_name {
 	struct grove_buf project, session, subpath;
 	/*
-	 * A part was too long for a name and is cut off there. Then the whole key is
-	 * kept with the log, as the value GROVE__META_KEY: the texts with a NUL after each.
+	 * A part was too long for a name and was cut. The whole key is then stored with the
+	 * log as the value GROVE__META_KEY: the texts, each followed by a NUL.
 	 */
 	bool cut;
 	struct grove_buf text;
@@ -38,10 +38,10 @@ struct grove__keyed_name {
 int grove__keyed_name_of(const struct grove_key *key, struct grove__keyed_name *out,
 			 struct grove_detail *d);
 void grove__keyed_name_release(struct grove__keyed_name *n);
-/* The name for the calls of the store. */
+/* Returns the name, for calls of the store. */
 struct grove_key grove__keyed_name_key(const struct grove__keyed_name *n);
 
-/* The texts that a name stands for. Zero it; release the three. */
+/* The texts of a name. Initialize to zero; release the three. */
 struct grove__keyed_text {
 	struct grove_buf project, session, subpath;
 	bool has_project;
@@ -49,29 +49,30 @@ struct grove__keyed_text {
 };
 
 /*
- * The key that has this name in a store. `value` is what is kept with the log as
- * GROVE__META_KEY, or NULL. Returns 1 if no key has that name, or 2 if the value is needed to
- * tell. GROVE_ENOMEM.
+ * Finds the key with this name in a store. `value` is the log's GROVE__META_KEY, or NULL.
+ * Returns 1 if no key has that name, 2 if the value is needed to tell, or GROVE_ENOMEM.
  */
 int grove__keyed_text_of(const struct grove_key *name, const struct grove_buf *value,
 			 struct grove__keyed_text *out);
 void grove__keyed_text_release(struct grove__keyed_text *t);
-/* The name of a value of hosts: appended to `out`. GROVE_EINVAL, GROVE_ENOMEM. */
+/* Appends the stored name of a host's value to `out`. GROVE_EINVAL, GROVE_ENOMEM. */
 int grove__keyed_value_name(const char *name, struct grove_buf *out, struct grove_detail *d);
 
 /* ------------------------------------------------------------------- ids.c */
 
 /*
- * What is known of the lines of a log up to a position. An id is known once,
- * whichever line has it.
+ * What is known about the lines of a log up to a position. An id is recorded once, however
+ * many lines have it.
  */
 struct grove__keyed_ids {
-	bool valid;                      /* all below holds for the log as it was at `tail` … */
-	uint64_t tail, base, generation; /* … with this base, which values may move, in this generation */
-	uint64_t pos;                    /* whole lines were read up to here */
+	bool valid;                      /* everything below is true for the log as it was at
+	                                    `tail` … */
+	uint64_t tail, base, generation; /* … with this base, which values may change, and in this
+	                                    generation */
+	uint64_t pos;                    /* complete lines were read up to here */
 	uint64_t lines;                  /* before `pos` */
-	bool open;                       /* after `pos` is a line without an LF */
-	char *member;                    /* whose texts are the ids; NULL: lines are counted only */
+	bool open;                       /* a line without LF follows `pos` */
+	char *member;                    /* the member with the ids; NULL to only count lines */
 	struct grove__json_member names[1];
 	struct grove__json_want want;
 	struct grove__idmap map;
@@ -82,18 +83,18 @@ struct grove__keyed_ids {
 
 void grove__keyed_ids_init(struct grove__keyed_ids *k);
 void grove__keyed_ids_release(struct grove__keyed_ids *k);
-/* Nothing is known any more. From now on ids are the texts of `member` (NULL: none). GROVE_ENOMEM. */
+/* Forgets everything. From now on, ids are the texts of `member` (NULL for none). GROVE_ENOMEM. */
 int grove__keyed_ids_reset(struct grove__keyed_ids *k, const char *member);
 /*
- * Know all lines up to the end of the log, which is as `st` says. `dialect` (may be
- * NULL) is whose ids the store was told.
+ * Reads all lines up to the end of the log, whose state is `st`. `dialect` (may be NULL) is
+ * the one whose ids the store has.
  */
 int grove__keyed_ids_extend(struct grove__keyed_ids *k, struct grove_store_log *log,
 			    const struct grove_store_log_stat *st,
 			    const struct grove__dialect *dialect, struct grove_detail *d);
 /*
- * The id of a line, which has GROVE__JSON_PAD readable bytes after it; empty if it has
- * none. `tmp` holds texts that had to be unescaped. GROVE_ENOMEM.
+ * Gets the id of a line, which is followed by GROVE__JSON_PAD readable bytes; empty if it
+ * has none. `tmp` holds texts that had to be unescaped. GROVE_ENOMEM.
  */
 int grove__keyed_ids_of(const struct grove__keyed_ids *k, struct grove_slice line,
 			struct grove__arena *tmp, struct grove_slice *out);
@@ -103,7 +104,7 @@ int grove__keyed_ids_add(struct grove__keyed_ids *k, struct grove_slice id);
 
 /* ------------------------------------------------------------------ open.c */
 
-/* A log of the store, and who uses it: a thread may wait for the disk while another opens it again. */
+/* A log of the store with its users: a thread may be syncing it while another opens it again. */
 struct grove__keyed_held {
 	struct grove_store_log *log;
 	unsigned refs;                   /* protected by the lock of the grove_log */
@@ -111,46 +112,46 @@ struct grove__keyed_held {
 
 struct grove_log {
 	struct grove *g;
-	struct grove_store *store;       /* the environment's */
+	struct grove_store *store;       /* belongs to the environment */
 	struct grove__keyed_name name;
 	unsigned flags;                  /* enum grove_log_open_flags */
-	bool failed;                     /* it could not be opened, and does nothing */
+	bool failed;                     /* could not be opened, and cannot be used */
 	bool columns;                    /* the store wants to know what lines are */
 
-	/* Calls take turns, in the order in which they came. */
+	/* Calls take turns, in the order in which they arrive. */
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	uint64_t next, serving;
 	struct grove_detail detail;
 
-	/* The lease that is taken for lock(). */
-	char owner[40];                  /* "": never yet */
-	int64_t lock_ms;                 /* 0: it is not locked */
+	/* The lease taken by lock(). */
+	char owner[40];                  /* "" if never */
+	int64_t lock_ms;                 /* 0 if not locked */
 
-	/* of the call whose turn it is */
-	struct grove__keyed_held *held;  /* NULL: not open, or no such log yet */
-	uint64_t moves;                  /* that had been made when it was opened */
-	bool made;                       /* it was made just now */
-	const struct grove__dialect *dialect;  /* whose lines these are; NULL: not known yet */
+	/* used by the call whose turn it is: */
+	struct grove__keyed_held *held;  /* NULL if not open, or if the log does not exist yet */
+	uint64_t moves;                  /* the number of moves when it was opened */
+	bool made;                       /* it was just created */
+	const struct grove__dialect *dialect;  /* the agent that wrote the lines; NULL if unknown */
 	struct grove__keyed_ids ids;
 };
 
 int grove__keyed_open(struct grove *g, const char *store, const struct grove_key *key,
 		      unsigned flags, struct grove_log *l, struct grove_detail *d);
 void grove__keyed_close(struct grove_log *l);
-/* Wait for our turn, and give it up. */
+/* Wait for a turn, and end it. */
 void grove__keyed_enter(struct grove_log *l);
 void grove__keyed_leave(struct grove_log *l);
 /*
- * Within a turn: have the log of the store open. GROVE_ENOTFOUND if there is none
- * and it is not to be made.
+ * Within a turn: opens the log of the store. GROVE_ENOTFOUND if it does not exist and
+ * `make` is false.
  */
 int grove__keyed_have(struct grove_log *l, bool make, struct grove_detail *d);
-/* Within a turn: it is not the log under our key any more. */
+/* Within a turn: it is no longer the log under our key. */
 void grove__keyed_drop(struct grove_log *l);
-/* Outside of a turn: be done with what grove__keyed_have() opened, and a turn took along. */
+/* Outside a turn: releases what grove__keyed_have() opened and the turn kept. */
 void grove__keyed_held_release(struct grove_log *l, struct grove__keyed_held *h);
-/* Within a turn: how far the log reaches. Opens it again if it was replaced. As have(). */
+/* Within a turn: gets the state of the log. Opens it again if it was replaced, like have(). */
 int grove__keyed_stat(struct grove_log *l, struct grove_store_log_stat *st, struct grove_detail *d);
 
 /* ---------------------------------------------------------------- append.c */
@@ -166,15 +167,15 @@ int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, s
 
 int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
 		      struct grove_log_result *out, struct grove_detail *d);
-/* What a result says of the log. `lines` is GROVE_LOG_UNCOUNTED where nobody counted. */
+/* Fills in what a result says about the log. `lines` is GROVE_LOG_UNCOUNTED if not counted. */
 void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 		       struct grove_log_result *out);
-/* Within a turn: was what was read all of one state of the log? Else GROVE_ESTALE. */
+/* Within a turn: checks that everything read came from one state of the log; else GROVE_ESTALE. */
 int grove__keyed_same_still(struct grove_log *l, const struct grove_store_log_stat *st,
 			    struct grove_detail *d);
 /*
- * Is the tail the number of lines? Where positions count bytes it is the number of
- * bytes. (Lines without a byte but their LF are as many as these, too.)
+ * Returns true if the tail is the number of lines. If positions count bytes, it is the
+ * number of bytes. (Both are equal if all lines are empty.)
  */
 static inline bool grove__keyed_is_counted(const struct grove_store_log_stat *st)
 {
@@ -189,21 +190,21 @@ int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_s
 
 int grove__keyed_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
 			   struct grove_buf *last, struct grove_log_result *out, struct grove_detail *d);
-/* 1: the first line has no place for it. */
+/* Returns 1 if the first line has no room for it. */
 int grove__keyed_set_title(struct grove_log *l, const struct grove_title *title, struct grove_detail *d);
 
 /* ------------------------------------------------------------------ lock.c */
 
 int grove__keyed_lock(struct grove_log *l, int64_t ms, struct grove_detail *d);
 int grove__keyed_unlock(struct grove_log *l, struct grove_detail *d);
-/* Within a turn: a log that was opened again has our lock still. */
+/* Within a turn: takes our lock again on a log that was reopened. */
 int grove__keyed_lock_again(struct grove_log *l, struct grove_store_log *log, struct grove_detail *d);
 
 /* ------------------------------------------------------------------ each.c */
 
 int grove__keyed_each(struct grove *g, const char *store, const struct grove_key *under,
 		      unsigned flags, grove_log_fn *fn, void *payload, struct grove_detail *d);
-/* 1: there was nothing. */
+/* Returns 1 if there was nothing. */
 int grove__keyed_remove(struct grove *g, const char *store, const struct grove_key *key,
 			struct grove_detail *d);
 int grove__keyed_move(struct grove *g, const char *store, const struct grove_key *from,

@@ -1,8 +1,8 @@
 /*
  * keyed/lock.c: keeping others from writing.
  *
- * The lock is a lease of the store. It belongs to an open log of the store, and ours
- * may be opened again at any time: then it is taken under the same name.
+ * The lock is a lease of the store. It belongs to an open log of the store, and ours may be
+ * reopened at any time; the lease is then taken again under the same name.
  */
 #include "keyed/keyed.h"
 
@@ -59,7 +59,7 @@ int grove__keyed_lock_again(struct grove_log *l, struct grove_store_log *log, st
 
 	if (rc != GROVE_ECONFLICT)
 		return rc;
-	/* its time was over, and another has it: we can still read */
+	/* it expired, and somebody else has it: we can still read */
 	l->lock_ms = 0;
 	grove__fail_clear(d);
 	return 0;
@@ -73,7 +73,7 @@ int grove__keyed_unlock(struct grove_log *l, struct grove_detail *d)
 	if (l->lock_ms && l->held)
 		rc = grove__log_lease_release(l->held->log, d);
 	l->lock_ms = 0;
-	/* with the log its lock is gone, too */
+	/* the lock is gone with the log */
 	if (rc == GROVE_ESTALE || rc == GROVE_ENOTFOUND) {
 		grove__keyed_drop(l);
 		rc = 0;

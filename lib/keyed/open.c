@@ -1,14 +1,14 @@
 /*
  * keyed/open.c: one open log: taking turns, opening it again when it was replaced.
  *
- * Calls on one handle take turns by number, so that lines are stored in the order
- * in which threads called; a plain mutex does not promise that. Waiting for the disk is no
- * part of a turn: threads that wait at once share the work (GROVE_SYNC_ALWAYS), and what
- * they wait on is counted, because the next turn may have to open the log again.
+ * Calls on one handle take turns by number, so that lines are stored in the order in which
+ * threads called; a plain mutex does not guarantee that. Syncing is not part of a turn:
+ * threads that wait at the same time share a sync (GROVE_SYNC_ALWAYS), and the log they
+ * wait for is reference-counted, because the next turn may have to open it again.
  *
- * A log can be replaced or removed by others at any time, as agents and `grove rm`
- * do. The store then says GROVE_ESTALE or GROVE_ENOTFOUND, and the log that has the
- * name now is opened, or a new one made.
+ * A log can be replaced or removed by others at any time, as agents and `grove rm` do. The
+ * store then returns GROVE_ESTALE or GROVE_ENOTFOUND, and we open the log that has the name
+ * now, or create a new one.
  */
 #include "keyed/keyed.h"
 
@@ -89,8 +89,8 @@ void grove__keyed_drop(struct grove_log *l)
 }
 
 /*
- * A name that does not tell all of the key: the log does. Two keys with the same
- * name are not to be expected, but must not become one.
+ * For a name that does not contain all of the key: the log does. Two keys with the same
+ * name are unlikely, but must not share a log.
  */
 static int keep_key(struct grove_log *l, struct grove_store_log *log, struct grove_detail *d)
 {
@@ -134,14 +134,14 @@ int grove__keyed_have(struct grove_log *l, bool make, struct grove_detail *d)
 	uint64_t moves = __atomic_load_n(&l->g->log_moves, __ATOMIC_ACQUIRE);
 	int rc = GROVE_ENOTFOUND;
 
-	/* in a database an open log goes where it is moved: look who has our key now */
+	/* in a database, an open log follows a move, so check who has our key now */
 	if (l->held && l->moves != moves)
 		grove__keyed_drop(l);
 	if (l->held)
 		return 0;
 	l->moves = moves;
 	make = make && l->flags & GROVE_LOG_CREATE;
-	/* others may make and remove it meanwhile */
+	/* others may create and remove it meanwhile */
 	for (int tries = 0; tries < TRIES; tries++) {
 		rc = grove__log_open(&log, l->store, &key, flags, d);
 		l->made = rc == GROVE_ENOTFOUND && make;

@@ -12,11 +12,11 @@ void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 	out->bytes = st->bytes;
 	out->modified = st->mtime_ms;
 	out->generation = st->generation;
-	/* the rev of a file is told by those who count its lines */
+	/* the rev of a file is known only if its lines were counted */
 	out->rev = lines == GROVE_LOG_UNCOUNTED ? 0 : st->base + lines;
 }
 
-/* What the store counts by line can be begun at the first of them. */
+/* If the store counts lines, reading starts at the first one wanted. */
 static int read_all(struct grove_store_log *log, const struct grove_store_log_stat *st,
 		    struct grove__range *r, struct grove_detail *d)
 {
@@ -56,7 +56,7 @@ int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct gr
 			rc = grove__keyed_same_still(l, &st, d);
 		if (rc == GROVE_ESTALE)
 			grove__keyed_drop(l);
-		/* what was handed out cannot be taken back */
+		/* what was passed on cannot be taken back */
 	} while (rc == GROVE_ESTALE && !r.given && tries++ < 8);
 	if (!rc) {
 		out->stored = r.line > from ? r.line - from : 0;
@@ -103,7 +103,10 @@ int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_s
 		if (!rc)
 			rc = grove__log_meta_put(l->held->log, full.ptr, value, d);
 	} while (rc == GROVE_ESTALE && tries++ < 2);
-	/* the value moved the base by one: if another did so as well, the next append will find out */
+	/*
+	 * the value increased the base by one; if somebody else did so, too, the next
+	 * append will notice
+	 */
 	if (!rc && grove__log_has_changes(l->held->log))
 		l->ids.base++;
 	grove__keyed_leave(l);

@@ -1,9 +1,9 @@
 /*
  * storage/files.c: the file system.
  *
- * Agents append to the same files and take no lock, and they remove and replace
- * them. So a writer looks at its file before each line: has it still a name,
- * and does it end in LF? Other grove writers are kept out by the file's lock.
+ * Agents append to the same files without a lock, and remove and replace them. So a writer
+ * checks its file before each line: does it still have a name, and does it end in LF? The
+ * file's lock keeps other grove writers out.
  */
 #include "storage/storage.h"
 #include "sys/clock.h"
@@ -23,7 +23,7 @@ static bool waits(const struct grove_storage *st)
 	return !(st->flags & GROVE_STORAGE_NO_SYNC);
 }
 
-/* The directories that `path` needs. */
+/* Creates the directories that `path` needs. */
 static int make_parents(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -38,7 +38,7 @@ static int make_parents(const char *path)
 	return err;
 }
 
-/* Make a file; *made_dirs: and directories for it. */
+/* Creates a file; *made_dirs is set if directories had to be created, too. */
 static int create(const char *path, int flags, int *fd, bool *made_dirs)
 {
 	int err = grove__sys_open(path, flags | O_CREAT, FILE_MODE, fd);
@@ -57,7 +57,7 @@ static int sync_name(const char *path, bool made_dirs)
 {
 	int err = made_dirs ? grove__sys_sync_parents(path) : grove__sys_sync_parent(path);
 
-	/* whatever the system says, the name is there and may not last */
+	/* whatever the system says, the name exists and may not survive a crash */
 	return err ? -EIO : 0;
 }
 
@@ -88,7 +88,7 @@ static int files_stat(struct grove_storage *st, const char *path, struct grove__
 	return 0;
 }
 
-/* Beside `path`, hidden from lists, and nobody can guess it. */
+/* A name in the same directory that lists hide and nobody can guess. */
 static int temp_name(const char *path, struct grove_buf *out)
 {
 	const char *slash = strrchr(path, '/');
@@ -100,7 +100,7 @@ static int temp_name(const char *path, struct grove_buf *out)
 			       (unsigned long long)r) ? -ENOMEM : 0;
 }
 
-/* The bytes under a temporary name, with the rights of the old file if there is one. */
+/* Writes the bytes under a temporary name, with the permissions of the old file if there is one. */
 static int write_temp(const char *temp, struct grove_slice bytes, const struct grove__sys_stat *old,
 		      bool sync, bool *made_dirs)
 {
@@ -119,7 +119,7 @@ static int write_temp(const char *temp, struct grove_slice bytes, const struct g
 	return err;
 }
 
-/* The lock that this storage has on the file, NULL if it has none. With the storage's lock held. */
+/* Returns this storage's lock on the file, or NULL. Needs the storage's lock. */
 static struct grove__storage_lock *lock_on(struct grove_storage *st, const struct grove__sys_stat *file)
 {
 	struct grove__storage_lock *lock = st->locks;
@@ -142,8 +142,8 @@ static bool is_ours(struct grove_storage *st, int fd)
 }
 
 /*
- * Keeps other grove writers out, unless the storage already does. *locked: unlock it. On
- * a file system without locks nothing does, but the looks that are taken still help.
+ * Keeps other grove writers out, unless the storage already does. *locked: unlock it. A
+ * file system without locks cannot, but our checks still help.
  */
 static int keep_out(struct grove_storage *st, int fd, bool *locked)
 {
@@ -155,7 +155,7 @@ static int keep_out(struct grove_storage *st, int fd, bool *locked)
 
 /*
  * Locks the file against other grove writers, and compares its size. *fd is -1 if there is
- * no file; else files_let_go() ends it.
+ * no file; otherwise call files_let_go().
  */
 static int files_hold(struct grove_storage *st, const char *path, uint64_t expect, int *fd)
 {
@@ -171,7 +171,7 @@ static int files_hold(struct grove_storage *st, const char *path, uint64_t expec
 	err = keep_out(st, *fd, &locked);
 	if (!err)
 		err = grove__sys_size(*fd, &size, &nlink);
-	/* without a name it was replaced while we waited */
+	/* without a name, it was replaced while we waited */
 	if (!err && (size != expect || !nlink))
 		err = -ECANCELED;
 	return err;
@@ -179,12 +179,12 @@ static int files_hold(struct grove_storage *st, const char *path, uint64_t expec
 
 static void files_let_go(int fd)
 {
-	/* closing it gives up the lock */
+	/* closing it releases the lock */
 	if (fd >= 0)
 		grove__sys_close(fd);
 }
 
-/* If the old file is locked, so is the one that will take its place. *fd is -1 if it is not. */
+/* If the old file is locked, locks its replacement, too. *fd is -1 if it is not. */
 static int lock_next(struct grove_storage *st, const struct grove__sys_stat *old, const char *temp, int *fd)
 {
 	bool ours;
@@ -203,7 +203,7 @@ static int lock_next(struct grove_storage *st, const struct grove__sys_stat *old
 	return err;
 }
 
-/* It has taken its place. */
+/* The new file has replaced the old one. */
 static void lock_moves(struct grove_storage *st, const struct grove__sys_stat *old, int fd)
 {
 	struct grove__storage_lock *lock;
@@ -231,7 +231,7 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 		return old.type == SYS_DIR ? -EISDIR : -EINVAL;
 	if (err && err != -ENOENT)
 		return err;
-	/* a link stays a link: the file it leads to is the one to replace */
+	/* a link stays a link: its target is replaced */
 	err = there ? grove__sys_realpath(path, &target) :
 	      grove__buf_add_str(&target, path) ? -ENOMEM : 0;
 	if (!err)
@@ -274,7 +274,7 @@ struct listing {
 	const char *pattern;
 	struct grove_buf path, *names;
 	size_t base;
-	int err;                 /* that ends the list, negative */
+	int err;                 /* a negative errno that ends the list */
 };
 
 static int list_one(void *payload, const char *name)
@@ -289,7 +289,7 @@ static int list_one(void *payload, const char *name)
 	err = grove__buf_add_str(&li->path, name) ? -ENOMEM : grove__sys_lstat(li->path.ptr, &s);
 	if (!err && s.type == SYS_FILE && grove__buf_add(li->names, name, strlen(name) + 1))
 		err = -ENOMEM;
-	/* gone already: not there */
+	/* already gone */
 	li->err = err == -ENOENT ? 0 : err;
 	return li->err != 0;
 }
@@ -361,7 +361,7 @@ static int change_locked(struct grove_storage *st, int fd, grove__storage_line_f
 	return err;
 }
 
-/* Locks a file that has its name still, or tries the one that has it now. */
+/* Locks the file that has this name, even if it was replaced meanwhile. */
 static int open_locked(struct grove_storage *st, const char *path, int *fd, bool *locked)
 {
 	uint64_t size;
@@ -407,7 +407,7 @@ static int files_lock(struct grove_storage *st, const char *path, struct grove__
 	err = grove__sys_fstat(lock->fd, &s);
 	if (!err && s.type != SYS_FILE)
 		err = -EINVAL;
-	/* a file system without locks has none to give */
+	/* a file system without locks */
 	if (!err && !locked)
 		err = is_ours(st, lock->fd) ? -EBUSY : -ENOTSUP;
 	if (err)
@@ -435,7 +435,7 @@ static int files_rename(struct grove_storage *st, const char *from, const char *
 		err = make_parents(to);
 		if (!err)
 			err = grove__sys_rename(from, to);
-		/* it was there a moment ago, and now it is not */
+		/* it existed a moment ago, and now it does not */
 		if (err == -ENOENT)
 			return 1;
 		made_dirs = true;
@@ -462,7 +462,7 @@ static int files_unlink(struct grove_storage *st, const char *path, const uint64
 struct removal {
 	struct grove_buf path;
 	unsigned depth;
-	int err;                 /* the first, negative; the rest goes all the same */
+	int err;                 /* the first, negative; the rest is removed nevertheless */
 };
 
 static int remove_one(void *payload, const char *name)
@@ -486,7 +486,7 @@ static int remove_one(void *payload, const char *name)
 	} else if (!err) {
 		err = grove__sys_unlink(r->path.ptr);
 	}
-	/* gone already: somebody else is at work here too */
+	/* already gone: somebody else is removing it, too */
 	if (err && err != -ENOENT && !r->err)
 		r->err = err;
 	grove__buf_cut(&r->path, len);
@@ -522,8 +522,8 @@ struct file {
 	struct grove_storage *st;
 	char *path;
 	int fd;
-	bool made, made_dirs;    /* by us, and its name is not synced yet */
-	uint64_t lf_at;          /* it is known to end in LF when this is its size */
+	bool made, made_dirs;    /* created by us, and the name is not synced yet */
+	uint64_t lf_at;          /* if this is its size, the file is known to end in LF */
 	struct grove_buf out;    /* an LF and a line */
 };
 
@@ -577,9 +577,9 @@ static int files_open(struct grove_storage *st, const char *path, bool truncate,
 }
 
 /*
- * Write at the end. A signal may cut a write short without harm: the rest
- * follows, as long as nobody came in between. What cannot be completed is taken
- * off again, but only while our bytes are the last ones.
+ * Writes at the end. A signal may make a write short without harm: the rest follows, as
+ * long as nobody else has written in between. What cannot be completed is removed again,
+ * but only while our bytes are the last ones.
  */
 static int put(struct file *f, struct grove_slice bytes, uint64_t *end)
 {
@@ -626,7 +626,7 @@ static int append_locked(struct file *f, struct grove_slice line)
 			return err;
 	}
 	if (last != '\n') {
-		/* one write for both: no reader sees an empty line */
+		/* one write for both, so that no reader sees an empty line */
 		grove__buf_clear(&f->out);
 		if (grove__buf_add_char(&f->out, '\n') || grove__buf_add_slice(&f->out, line))
 			return -ENOMEM;
@@ -648,7 +648,7 @@ static int files_append(struct grove__storage_file *base, struct grove_slice lin
 	err = append_locked(f, line);
 	if (locked)
 		grove__sys_unlock(f->fd);
-	/* needed once, if ever */
+	/* rarely needed again */
 	grove__buf_release(&f->out);
 	return err;
 }

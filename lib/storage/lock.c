@@ -1,12 +1,12 @@
 /*
- * storage/lock.c: files that a storage keeps for itself while it makes several calls.
+ * storage/lock.c: files that a storage reserves for itself during several calls.
  */
 #include "storage/storage.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Where the lock of a path is linked, or the end of the list. With the storage's lock held. */
+/* Returns where the lock of a path is linked, or the end of the list. Needs the storage's lock. */
 static struct grove__storage_lock **find(struct grove_storage *st, const char *path)
 {
 	struct grove__storage_lock **at = &st->locks;

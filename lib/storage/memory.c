@@ -1,12 +1,12 @@
 /*
  * storage/memory.c: files in memory: the reference for the other kind.
  *
- * The nodes, files and directories alike, are an array sorted by path; the
- * root is not among them. Below `/a` lies what begins with `/a/`: one stretch
- * of the array, though not the one right after `/a` (`/a-b` sorts before it).
+ * Nodes, that is files and directories, are in an array sorted by path; the root is not
+ * among them. What is below `/a` begins with `/a/`: one range of the array, though not the
+ * one right after `/a` (`/a-b` sorts before it).
  *
- * A writer holds its node. A node that lost its path lives on for its writers,
- * who are told.
+ * A writer holds its node. A node that lost its path stays alive for its writers, which get
+ * an error.
  */
 #include "storage/storage.h"
 
@@ -18,9 +18,9 @@
 #include <stdlib.h>
 
 struct node {
-	char *path;              /* without a slash at its end; NULL: lost */
+	char *path;              /* without a trailing slash; NULL if lost */
 	bool dir;
-	unsigned refs;           /* the array's, and one a writer */
+	unsigned refs;           /* one for the array, and one per writer */
 	int64_t mtime_ns;
 	struct grove_buf bytes;
 };
@@ -48,7 +48,7 @@ static struct memory *memory_of(struct grove_storage *st)
 
 /* -------------------------------------------------------------------- paths */
 
-/* The path from the root, `.` and `..` taken out; the root itself is "". */
+/* Makes a path absolute, without `.` and `..`; the root itself is "". */
 static int canonical(const char *path, struct grove_buf *out)
 {
 	const char *p = path;
@@ -72,7 +72,7 @@ static int canonical(const char *path, struct grove_buf *out)
 	return 0;
 }
 
-/* Where `path` is, or would be. */
+/* Returns the index where `path` is, or would be. */
 static size_t place_of(const struct memory *m, const char *path)
 {
 	size_t lo = 0, hi = m->nr;
@@ -95,7 +95,7 @@ static struct node *find(const struct memory *m, const char *path)
 	return i < m->nr && !strcmp(m->nodes[i]->path, path) ? m->nodes[i] : NULL;
 }
 
-/* The stretch of all that is below `path`, which gets a slash at its end. */
+/* Finds the range of everything below `path`, which gets a trailing slash. */
 static int below(const struct memory *m, struct grove_buf *path, size_t *from, size_t *to)
 {
 	if (grove__buf_add_char(path, '/'))
@@ -122,7 +122,7 @@ static void drop(struct node *n)
 	free(n);
 }
 
-/* There is room for it. */
+/* The array has room for it. */
 static void insert(struct memory *m, struct node *n)
 {
 	size_t i = place_of(m, n->path);
@@ -171,7 +171,7 @@ static int add(struct memory *m, const char *path, bool dir, struct node **out)
 	return 0;
 }
 
-/* The directories on the way to `path`, and with `last` that one too. */
+/* Creates the directories on the way to `path`; with `last`, that one, too. */
 static int make_dirs(struct memory *m, struct grove_buf *path, bool last)
 {
 	int err = 0;
@@ -196,7 +196,7 @@ static int make_dirs(struct memory *m, struct grove_buf *path, bool last)
 
 /* ---------------------------------------------------------------- operations */
 
-/* Begin: the canonical path, and the lock. */
+/* Begins an operation: makes the path canonical, and takes the lock. */
 static int begin(struct memory *m, const char *path, struct grove_buf *out)
 {
 	int err = canonical(path, out);
@@ -238,7 +238,7 @@ static int memory_stat(struct grove_storage *st, const char *path, struct grove_
 	return end(m, &at, err);
 }
 
-/* A file at `path`, which may be there already. */
+/* Finds or creates a file at `path`. */
 static int need_file(struct memory *m, struct grove_buf *path, struct node **out)
 {
 	int err;
@@ -252,7 +252,7 @@ static int need_file(struct memory *m, struct grove_buf *path, struct node **out
 	return err ? err : add(m, path->ptr, false, out);
 }
 
-/* -ECANCELED: the file (NULL: there is none) has not as many bytes as expected. */
+/* Returns -ECANCELED if the file (NULL if there is none) does not have the expected size. */
 static int compare(const struct node *n, const uint64_t *expect)
 {
 	uint64_t bytes = n ? n->bytes.len : 0;
@@ -326,7 +326,7 @@ static int memory_list(struct grove_storage *st, const char *dir, const char *pa
 	return end(m, &at, err);
 }
 
-/* begin(), for a file that must be there. */
+/* Like begin(), for a file that must exist. */
 static int begin_file(struct memory *m, const char *path, struct grove_buf *at, const struct node **out)
 {
 	int err = begin(m, path, at);
@@ -376,7 +376,7 @@ static int memory_change_line(struct grove_storage *st, const char *path, grove_
 	return end(m, &at, err);
 }
 
-/* Nobody else has this memory. */
+/* No other process can access this memory. */
 static int memory_lock(struct grove_storage *st, const char *path, struct grove__storage_lock *lock)
 {
 	struct memory *m = memory_of(st);
@@ -438,7 +438,7 @@ static int memory_remove_tree(struct grove_storage *st, const char *path)
 	return end(m, &at, err);
 }
 
-/* May `a` take the name `to`? What has it goes. */
+/* Makes room for `a` under the name `to`, by removing what has it, if allowed. */
 static int make_way(struct memory *m, const struct node *a, struct grove_buf *to)
 {
 	struct node *b = find(m, to->ptr);
@@ -459,7 +459,7 @@ static int make_way(struct memory *m, const struct node *a, struct grove_buf *to
 	return 0;
 }
 
-/* New paths for `nr` nodes, in which `to` stands for the first `len` bytes. */
+/* Makes new paths for `nr` nodes, in which `to` replaces the first `len` bytes. */
 static int new_paths(struct node *const *nodes, size_t nr, size_t len, const char *to, char **out)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -475,7 +475,10 @@ static int new_paths(struct node *const *nodes, size_t nr, size_t len, const cha
 	return 0;
 }
 
-/* The node and all below it get other paths; all memory is there before anything changes. */
+/*
+ * Changes the paths of a node and everything below; all memory is allocated before anything
+ * changes.
+ */
 static int move(struct memory *m, struct node *a, const struct grove_buf *from, struct grove_buf *to)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
@@ -531,7 +534,7 @@ static int memory_rename(struct grove_storage *st, const char *from, const char 
 	n = err ? NULL : find(m, a.ptr);
 	if (!err && !n && a.len)
 		err = 1;
-	/* the root stays where it is, and nothing goes into itself */
+	/* the root cannot be moved, and nothing can be moved into itself */
 	if (!err && (!a.len || !b.len || (n->dir && b.len > a.len && b.ptr[a.len] == '/' &&
 					  !memcmp(a.ptr, b.ptr, a.len))))
 		err = -EINVAL;

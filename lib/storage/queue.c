@@ -1,13 +1,12 @@
 /*
  * storage/queue.c: calls for later.
  *
- * One queue and one thread for each storage, started with the first call. A job
- * is one piece of memory: the call, and after it the strings and bytes that
- * the call points to.
+ * Each storage has one queue and one thread, which starts with the first call. A job is one
+ * block of memory: the call, followed by the strings and bytes that it points to.
  *
- * Jobs are numbered as they come. `performed` counts those whose work is done:
- * a writer that is used directly waits for its own. `finished` counts those
- * whose completion has returned: that is what drain waits for.
+ * Jobs are numbered. `performed` counts those whose work is done: a writer that is used
+ * directly waits for its own. `finished` counts those whose completion has returned, which
+ * is what drain waits for.
  */
 #include "storage/storage.h"
 
@@ -59,7 +58,7 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 	size_t cost;
 	char *at;
 
-	/* one of a wrong size is refused when its turn comes */
+	/* one with a wrong size is refused when its turn comes */
 	if (c->title && grove__sized_take(&title, sizeof(title), c->title, NULL))
 		title.size = 0;
 	cost = sizeof(struct grove__storage_job) + room_for(c->path) + room_for(c->path2) + c->bytes.len +
@@ -88,7 +87,7 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 		grove__sized_take(&j->options, sizeof(j->options), c->options, NULL);
 		j->call.options = &j->options;
 	}
-	/* an opened writer is an answer, not a question */
+	/* an opened writer is a result, not an argument */
 	if (c->op != GROVE_STORAGE_OPEN_WRITER && c->writer) {
 		j->call.writer = j->held = c->writer;
 		grove__writer_ref(j->held);
@@ -153,7 +152,7 @@ static void *work(void *payload)
 	return NULL;
 }
 
-/* With the lock held. */
+/* Needs the lock. */
 static int start(struct grove_storage *st, struct grove_detail *d)
 {
 	sigset_t all, before;
@@ -161,7 +160,7 @@ static int start(struct grove_storage *st, struct grove_detail *d)
 
 	if (st->running)
 		return 0;
-	/* the signals of the program are for its own threads */
+	/* signals are for the program's own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&st->thread, NULL, work, st);
@@ -244,7 +243,7 @@ void grove__storage_stop(struct grove_storage *st)
 	if (!running)
 		return;
 	pthread_join(st->thread, NULL);
-	/* the number may be given to another thread, which a writer must not be taken for */
+	/* another thread may get this id, and must not be mistaken for ours */
 	pthread_mutex_lock(&st->lock);
 	st->running = false;
 	pthread_mutex_unlock(&st->lock);

@@ -1,6 +1,6 @@
 /*
- * storage/storage.c: files under paths: every operation is a call, and a call
- * is carried out here, whoever asked for it.
+ * storage/storage.c: files under paths. Every operation is a call, which is carried out
+ * here, whether it was made directly or queued.
  */
 #include "storage/storage.h"
 #include "base/utf8.h"
@@ -79,7 +79,7 @@ int grove__storage_told(struct grove_storage *st, int rc, const struct grove_det
 
 /* ------------------------------------------------------------------ listing */
 
-/* "*", "*" and an ending, or a name without anything special. */
+/* Accepts "*", "*" and a suffix, or a name without special characters. */
 static bool known_pattern(const char *pattern)
 {
 	return !strpbrk(*pattern == '*' ? pattern + 1 : pattern, "*?[]{}()!\\/");
@@ -102,7 +102,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* From names to paths: the pointers and what they point to are one piece. */
+/* Turns names into paths: pointers and texts in one block. */
 static int make_paths(const char *dir, const struct grove_buf *names, char ***paths, size_t *nr)
 {
 	size_t dir_len = strlen(dir), count = 0, total, at;
@@ -168,7 +168,7 @@ static int read_text(struct grove_storage *st, struct grove_storage_call *c, str
 	struct grove__storage_stat s;
 	int err = 0;
 
-	/* look first: a gigabyte is not read to be thrown away */
+	/* check first, rather than read a gigabyte for nothing */
 	if (whole)
 		err = st->ops->stat(st, c->path, &s);
 	if (!err && whole && s.bytes > TEXT_MAX && !s.is_dir)
@@ -203,14 +203,14 @@ static int stat_file(struct grove_storage *st, struct grove_storage_call *c, str
 		return grove__fail_sys(d, err, c->path, "cannot examine");
 	c->file_bytes = s.bytes;
 	c->mtime_ns = s.mtime_ns;
-	/* towards the past, before 1970 too */
+	/* round down, also before 1970 */
 	c->mtime_ms = s.mtime_ns / 1000000 - (s.mtime_ns % 1000000 < 0);
 	return 0;
 }
 
 /* ---------------------------------------------------------- only if it has a size */
 
-/* The size that a call depends on; NULL: none. */
+/* The size that a call depends on, or NULL. */
 static const uint64_t *expected(const struct grove_storage_call *c)
 {
 	bool depends = c->op == GROVE_STORAGE_WRITE_TEXT_IF || c->op == GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF;
@@ -263,7 +263,7 @@ static int delete_session(struct grove_storage *st, const struct grove_storage_c
 
 	if (err)
 		return fail_change(d, err, c, "cannot delete the session");
-	/* a name of nothing but the ending would leave the directory it is in */
+	/* a name that is only the suffix would mean the directory it is in */
 	if (len <= end || strcmp(path + len - end, SESSION_SUFFIX) || path[len - end - 1] == '/')
 		return 0;
 	err = grove__buf_add(&dir, path, len - end) ? -ENOMEM : st->ops->remove_tree(st, dir.ptr);
@@ -279,7 +279,7 @@ static int delete_session(struct grove_storage *st, const struct grove_storage_c
 
 /* -------------------------------------------------------------------- calls */
 
-/* What a call cannot do without. */
+/* What a call requires. */
 enum { NEEDS_PATH = 1, NEEDS_PATH2 = 2, NEEDS_WRITER = 4 };
 
 static const unsigned char needs[] = {
@@ -374,7 +374,7 @@ int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *
 	return grove__fail(d, GROVE_EINVAL, NULL, "no such operation");
 }
 
-/* What was submitted for this writer comes first; within a completion there is no waiting. */
+/* Waits for what was submitted for this writer, except within a completion. */
 static void await_turn(struct grove_storage *st, struct grove_writer *w)
 {
 	uint64_t last;
@@ -396,7 +396,7 @@ int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
 	if (!rc)
 		rc = grove__storage_check(st, &c, &d);
 	if (!rc) {
-		/* the callback that is told of an error may free the writer */
+		/* the error callback may free the writer */
 		if (needs[c.op] & NEEDS_WRITER) {
 			w = c.writer;
 			grove__writer_ref(w);

@@ -1,9 +1,9 @@
 /*
  * storage/storage.h: what the files of this room share.
  *
- * A storage is a table of operations over paths, and a queue of calls for its
- * own thread. The operations answer 0 or a negative errno, in memory too: so
- * codes and words come from one place, and both kinds fail alike.
+ * A storage is a table of operations over paths, and a queue of calls for its own thread.
+ * The operations return 0 or a negative errno, even in memory, so codes and messages come
+ * from one place and both kinds fail in the same way.
  *
  *     grove_storage_*() ─┐
  *                        ├─ run ──────────────────┐
@@ -26,66 +26,66 @@ struct grove__storage_stat {
 	bool is_dir;
 };
 
-/* Both ends of a file, at one moment. */
+/* Both ends of a file at one moment. */
 struct grove__storage_ends {
-	size_t head, tail;       /* how much of them at most */
+	size_t head, tail;       /* how many bytes of each at most */
 	struct grove_buf *first; /* appended to */
 	struct grove_buf *last;  /* NULL if `tail` is 0 */
 	uint64_t bytes;          /* of the whole file */
 };
 
 #define GROVE__STORAGE_LINE_MAX 4096
-/* 0: appended to `out` is what takes its place. 1: nothing does. Or a negative errno. */
+/* Returns 0 and appends the replacement to `out`, 1 for no change, or a negative errno. */
 typedef int grove__storage_line_fn(void *payload, struct grove_slice line, struct grove_buf *out);
 
 /* A file that this storage has locked. */
 struct grove__storage_lock {
 	struct grove__storage_lock *next;
-	int fd;                  /* on disk: who has it open has the lock */
+	int fd;                  /* on disk: an open descriptor holds the lock */
 	char path[];
 };
 
-/* An open file of a writer; each kind embeds it first. One thread at a time. */
+/* An open file of a writer; each kind embeds it first. Used by one thread at a time. */
 struct grove__storage_file {
 	const struct grove__storage_ops *ops;
 };
 
-/* Paths are never empty. Unless told otherwise: 0 or a negative errno. */
+/* Paths are never empty. Functions return 0 or a negative errno unless they say otherwise. */
 struct grove__storage_ops {
 	int (*mkdirs)(struct grove_storage *st, const char *path);
 	/* Follows links. */
 	int (*stat)(struct grove_storage *st, const char *path, struct grove__storage_stat *out);
 	/*
-	 * The whole file anew, or the old one as it was. -ECANCELED: it has not the
-	 * `expect` bytes (NULL: whatever it has; 0: none, or no file).
+	 * Replaces the whole file, or leaves the old one unchanged. -ECANCELED if it does
+	 * not have the `expect` bytes (NULL: any size; 0: empty, or no file).
 	 */
 	int (*write)(struct grove_storage *st, const char *path, struct grove_slice bytes,
 		     const uint64_t *expect);
-	/* Append the names of files that grove__storage_wants() wants, each with its NUL. */
+	/* Appends the names of files that grove__storage_wants() accepts, each with its NUL. */
 	int (*list)(struct grove_storage *st, const char *dir, const char *pattern,
 		    struct grove_buf *names);
 	int (*read)(struct grove_storage *st, const char *path, struct grove__storage_ends *ends);
-	/* 1: there is no `from`. */
+	/* Returns 1 if there is no `from`. */
 	int (*rename)(struct grove_storage *st, const char *from, const char *to);
 	/*
-	 * Puts what `fn` makes of the first line in its place; both are as long. A line of
-	 * more than GROVE__STORAGE_LINE_MAX bytes, or none, is an empty one. 1, as it answers: it wants
-	 * nothing to be done.
+	 * Replaces the first line by what `fn` makes of it, which has the same length. A
+	 * line of more than GROVE__STORAGE_LINE_MAX bytes, or none, is passed as empty.
+	 * Returns 1 if `fn` wants no change.
 	 */
 	int (*change_line)(struct grove_storage *st, const char *path, grove__storage_line_fn *fn, void *payload);
-	/* Keeps others out until `lock` is closed; -EBUSY: this storage has it already. */
+	/* Keeps others out until `lock` is closed; -EBUSY if this storage has it already. */
 	int (*lock)(struct grove_storage *st, const char *path, struct grove__storage_lock *lock);
 	void (*unlock)(struct grove__storage_lock *lock);
-	/* As with write(), but the file must be there. */
+	/* As with write(), but the file must exist. */
 	int (*unlink)(struct grove_storage *st, const char *path, const uint64_t *expect);
-	/* A directory and all in it, or a link; anything else, and nothing, is left alone. */
+	/* Removes a directory and everything in it, or a link; leaves anything else alone. */
 	int (*remove_tree)(struct grove_storage *st, const char *path);
 
 	int (*open)(struct grove_storage *st, const char *path, bool truncate,
 		    struct grove__storage_file **out);
 	/*
-	 * A line with its LF after the last one: all of it or, unless -EIO, no
-	 * part. -ESTALE: the file has no name any more.
+	 * Appends a line with its LF: all of it or, unless it returns -EIO, nothing.
+	 * -ESTALE if the file no longer has a name.
 	 */
 	int (*append)(struct grove__storage_file *f, struct grove_slice line);
 	int (*sync)(struct grove__storage_file *f);
@@ -96,16 +96,16 @@ struct grove__storage_ops {
 
 struct grove__storage_job;
 
-/* Embedded first by each kind. */
+/* Each kind embeds it first. */
 struct grove_storage {
 	const struct grove__storage_ops *ops;
 	unsigned flags;
-	unsigned refs;               /* atomic: the caller's, and one a writer */
+	unsigned refs;               /* atomic: the caller's, and one per writer */
 
-	pthread_mutex_t lock;        /* for all below */
+	pthread_mutex_t lock;        /* for everything below */
 	struct grove_detail detail;
 	struct grove__storage_lock *locks;
-	pthread_cond_t wake;         /* there is a job, or the end */
+	pthread_cond_t wake;         /* there is a job, or the queue ends */
 	pthread_cond_t settled;      /* `performed` or `finished` has grown */
 	struct grove__storage_job *head, **tail;
 	size_t waiting, queue_max;   /* bytes */
@@ -119,15 +119,15 @@ int grove__storage_init(struct grove_storage *st, const struct grove__storage_op
 			const struct grove_storage_options *opt);
 void grove__storage_ref(struct grove_storage *st);
 void grove__storage_unref(struct grove_storage *st);
-/* Keep the detail of a failure; returns `rc`. */
+/* Stores the detail of a failure; returns `rc`. */
 int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d);
-/* Is the call one that could succeed? */
+/* Checks that the call could succeed. */
 int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
 			 struct grove_detail *d);
-/* Carry out a call that was checked; its result. */
+/* Carries out a call that was checked; returns its result. */
 int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *c,
 			   struct grove_detail *d);
-/* Does this name belong into a list? */
+/* Returns true if this name belongs in a list. */
 bool grove__storage_wants(const char *pattern, const char *name);
 
 /* lock.c */

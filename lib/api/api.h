@@ -32,8 +32,8 @@ static inline int grove__api_session_enter(struct grove_session *s, struct grove
 }
 
 /*
- * The result of `call`, which runs under the session's lock and tells its failures in *d.
- * A macro, because a function would get the result of a call that was made already.
+ * The result of `call`, which runs under the session's lock and reports failures in *d.
+ * This is a macro because a function would only get the result of a call made before.
  */
 #define IN_SESSION(s, d, call)                                              \
 	(grove__api_session_enter(s, d) ? grove__api_session_told(s, (d)->code, d) \

@@ -55,7 +55,7 @@ int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 	return grove__api_told(g, rc, &d);
 }
 
-/* What a callback returns is its own affair and has no detail. */
+/* The result of a callback is passed on, without a detail. */
 int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload)
 {
 	struct grove_detail d;

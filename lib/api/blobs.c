@@ -74,7 +74,7 @@ const char *grove_blobs_dir(const struct grove_blobs *b)
 	return b->store ? grove__blobs_dir(b->store) : NULL;
 }
 
-/* A reference, or its digits alone. */
+/* Accepts a reference, or only its digits. */
 static int parse(const char *what, char hash[GROVE__BLOB_HASH], struct grove_detail *d)
 {
 	struct grove_slice s = grove__slice_str(what);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Where a log of a root is. What has a path is found by it; the others by their key. */
+/* Finds a log of a root: by its path if it has one, otherwise by its key. */
 static int place(struct grove *g, struct grove__root *root, const struct grove_key *key,
 		 struct grove__where *out, struct grove_detail *d)
 {

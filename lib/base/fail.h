@@ -17,7 +17,7 @@ int grove__fail(struct grove_detail *d, int code, const char *path,
 int grove__fail_at(struct grove_detail *d, int code, const char *path,
 		   uint64_t line, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
-/* A system call that answered -err (an errno): the fitting code and words. */
+/* Sets the code and message for a system call that returned -err (an errno). */
 int grove__fail_sys(struct grove_detail *d, int err, const char *path, const char *what);
 int grove__fail_nomem(struct grove_detail *d);
 

@@ -44,7 +44,10 @@ int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 
 /* `name` will be asked for or set soon: have its slot at hand by then. */
 void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name);
-/* There will be about `nr` names: make room for them at once. If there is none, it is made later. */
+/*
+ * Announces about `nr` names, so that room is made at once. If memory is short, it is made
+ * later.
+ */
 void grove__idmap_expect(struct grove__idmap *m, uint64_t nr);
 
 /*

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-/* How often a byte is met in text, roughly; what is not here is rare. */
+/* Roughly how often a byte occurs in text; bytes not listed are rare. */
 static unsigned frequency(unsigned char c)
 {
 	static const char often[] = " etaoinsrhldcumfpgwybvk,.-_/\":0123456789xjqz";

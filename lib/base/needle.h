@@ -17,7 +17,7 @@ struct grove__needle {
 	size_t a, b;                             /* the places of its rarest bytes */
 };
 
-/* Of a longer one the beginning. */
+/* Only the beginning of a long one is used. */
 void grove__needle_init(struct grove__needle *n, struct grove_slice bytes);
 const char *grove__needle_find(const struct grove__needle *n, const char *p, const char *end);
 

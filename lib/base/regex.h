@@ -28,7 +28,7 @@ int grove__regex_new(struct grove__regex **out, struct grove_slice pattern,
 		     enum grove__regex_style style, struct grove_detail *d);
 void grove__regex_free(struct grove__regex *re);
 
-/* What one thread needs for matching; NULL: out of memory. */
+/* What one thread needs for matching. NULL if out of memory. */
 struct grove__regex_matcher;
 struct grove__regex_matcher *grove__regex_matcher_new(const struct grove__regex *re);
 void grove__regex_matcher_free(struct grove__regex_matcher *m);

@@ -220,7 +220,7 @@ int grove__utf8_repair_wtf8(struct grove_buf *out, struct grove_slice s)
 	return rc;
 }
 
-/* How much of `len` bytes is left when the last character, cut in two, is taken off. */
+/* Returns how much of `len` bytes remains without a last character that was cut. */
 static size_t whole_characters(const char *p, size_t len)
 {
 	for (size_t back = 1; back <= 3 && back <= len; back++) {
@@ -233,7 +233,7 @@ static size_t whole_characters(const char *p, size_t len)
 	return len;
 }
 
-/* How many bytes of a text belong to a character whose beginning was cut off. */
+/* Returns how many bytes belong to a character whose beginning was cut off. */
 static size_t rest_of_character(const char *p, size_t len)
 {
 	size_t n = 0;

@@ -35,7 +35,7 @@ static inline uint32_t grove__utf8_join(uint32_t high, uint32_t low)
 	return 0x10000u + ((high - 0xd800u) << 10) + (low - 0xdc00u);
 }
 
-/* How many bytes from `p` on are valid UTF-8; a character cut short is not. */
+/* Returns how many bytes from `p` on are valid UTF-8; a truncated character is not. */
 size_t grove__utf8_prefix(const char *p, size_t len);
 
 static inline bool grove__utf8_valid(struct grove_slice s)

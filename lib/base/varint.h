@@ -22,7 +22,7 @@ static inline size_t grove__varint_put(char *out, uint64_t n)
 	return len;
 }
 
-/* Take one from the front of `s`. False: there is none, or it does not end. */
+/* Takes one from the front of `s`. Returns false if there is none, or it does not end. */
 static inline bool grove__varint_take(struct grove_slice *s, uint64_t *out)
 {
 	*out = 0;

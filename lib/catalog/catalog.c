@@ -35,7 +35,7 @@
 #define COARSE_NS INT64_C(2500000000)
 #define SECOND_NS INT64_C(1000000000)
 #define BUSY_MS 500
-/* If at least one of so many known files is looked up, all rows are read at once. */
+/* If at least one in this many known files is looked up, all rows are read at once. */
 #define ALL_FROM 8
 /* This many files are examined at a time whether they still exist. */
 #define GONE_MAX 128

@@ -15,7 +15,7 @@ static int soonest_first(const void *x, const void *y)
 	return strcmp(a->path, b->path);
 }
 
-/* Those of one place. */
+/* Marks those of one root. */
 static int mark(struct grove *g, const struct grove__root *root, struct grove_list *l,
 		struct grove_detail *d)
 {

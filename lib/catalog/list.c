@@ -306,7 +306,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 		rc = add_info(li->out, &x, info, lasts);
 	if (li->opt->flags & GROVE_LIST_SHORT_IDS || t->root->archive || li->has_archive)
 		rc = rc == GROVE_ENOMEM ? rc : add_id(li, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
-	/* a regular expression that takes too long here would elsewhere, too */
+	/* a regular expression that takes too long here would do so elsewhere, too */
 	if (hit < 0 && !li->rc) {
 		*li->d = fit->d;
 		li->rc = hit;

@@ -362,7 +362,7 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 	if (!*t->sub && !r->dialect->paths.parse_file_name(id, &time, &id)) {
 		if (!r->any)
 			return 1;
-		/* as it is called when it is opened */
+		/* the name under which it is opened */
 		grove__slice_cut_end(&id, ".jsonl");
 	}
 	x->header.id = grove__arena_dup(&r->tmp, id);
@@ -445,7 +445,10 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 	grove__log_close(log);
 }
 
-/* Its own lines tell the directory, whatever the files beside it say about its title and origin. */
+/*
+ * Its own lines decide about the directory, whatever the files next to it say about title
+ * and origin.
+ */
 static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_one *x)
 {
 	/* out of memory: it may belong here, and the caller will ask again */

@@ -130,7 +130,10 @@ static bool is_prompt(const struct grove__spine *s, uint32_t row)
 	       grove__spine_role(s, row) == GROVE_ROLE_USER;
 }
 
-/* Strand `x` continues, `y` was written last: are they two prompts below one entry? */
+/*
+ * Strand `x` continues, `y` was written last: returns true if they are two prompts below
+ * one entry.
+ */
 static bool beside(const struct grove__spine *s, const struct strands *st, uint32_t x, uint32_t y)
 {
 	uint32_t parent = grove__spine_parent(s, y), other = GROVE_NO_ENTRY;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* There is a handle all the same, to ask for the error. */
+/* There is a handle nevertheless, to hold the error. */
 struct grove_history {
 	struct grove__history_tuning tuning;
 	struct grove_detail detail;

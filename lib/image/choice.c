@@ -163,7 +163,7 @@ struct grove__choice_edit *grove__choice_edit(const struct grove__choice *c, uin
 	return NULL;
 }
 
-/* What an edit says. */
+/* Reads an edit. */
 static int take_edit(struct grove__choice *c, struct grove_slice value, struct grove_buf *target)
 {
 	struct grove_slice content;

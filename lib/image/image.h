@@ -96,7 +96,7 @@ struct grove__image {
 	struct grove__chain *chain;
 	pthread_rwlock_t chain_lock;
 
-	bool may_be_empty;                 /* a log without lines is a session, too */
+	bool may_be_empty;                 /* a log without lines is also a session */
 	bool has_header;
 	struct grove__header header;
 	struct grove__spot header_at;
@@ -113,7 +113,7 @@ struct grove__image_source {
 	const char *path;                  /* of the file, or NULL */
 	const char *cache;                 /* the cache directory; NULL: do not cache */
 	bool read_cache_only;              /* use the cache, but do not write to it */
-	bool may_be_empty;                 /* a log without lines is a session, too */
+	bool may_be_empty;                 /* a log without lines is also a session */
 	const struct grove_progress *progress;  /* may be NULL */
 };
 

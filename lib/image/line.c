@@ -310,7 +310,7 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 /* This much is read at once, and a line must be much shorter for that to pay. */
 #define NEAR ((size_t)256 << 10)
 #define NEAR_LINE (NEAR / 8)
-/* If positions count lines, so many may be passed over. */
+/* If positions count lines, this many may be skipped. */
 #define NEAR_LINES 8
 
 /* Goes to a line among those that were read, where positions count lines. NULL if it is not there. */

@@ -221,7 +221,7 @@ static int take_header(struct grove__image *im, const struct grove__spot *at, co
 	return rc;
 }
 
-/* What it says. */
+/* Reads its title. */
 static int read_slot(struct grove__image *im, struct grove_slice title, struct grove_slice line)
 {
 	im->slot_source = im->dialect->header->slot->source(line);

@@ -31,7 +31,7 @@ enum { ODD = 64, END = 65 };
 
 static const char letters[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* What each byte stands for: 0 … 63, ODD or END. */
+/* The value of each byte: 0 … 63, ODD or END. */
 static uint8_t value[256];
 
 /* Filled before main(), so that nothing has to be asked at run time. */

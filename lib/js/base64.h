@@ -27,7 +27,7 @@ struct grove__base64_kernel {
 	size_t (*decode)(uint8_t *out, const char *in, size_t len);
 };
 
-/* Those that this CPU can run, the plain one first; NULL after the last. */
+/* The kernels that this CPU can run, the plain one first; NULL after the last. */
 const struct grove__base64_kernel *grove__base64_kernel(unsigned i);
 
 /*

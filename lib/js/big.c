@@ -117,7 +117,7 @@ static bool bit_at(const struct grove__big *b, unsigned i)
 	return limb_at(b, i / 32) >> i % 32 & 1;
 }
 
-/* Is any of the lowest `bits` bits set? */
+/* Returns true if any of the lowest `bits` bits is set. */
 static bool any_below(const struct grove__big *b, unsigned bits)
 {
 	unsigned i, whole = bits / 32;

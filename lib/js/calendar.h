@@ -11,7 +11,7 @@
 #define GROVE__JS_MS_DAY ((int64_t)86400000)
 #define GROVE__JS_MS_MAX ((int64_t)8640000000000000)
 
-/* Is this a time that a Date can hold, or within so many days of one? */
+/* Returns true for a time that a Date can hold, or within this many days of one. */
 static inline bool grove__js_in_range(int64_t ms, int64_t days)
 {
 	days *= GROVE__JS_MS_DAY;

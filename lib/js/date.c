@@ -241,7 +241,7 @@ static void end_time(struct parts *d, int n)
 		;
 }
 
-/* Has a time begun whose next number this could be? */
+/* Returns true if a time has begun whose next number this could be. */
 static bool time_wants(const struct parts *d, int n)
 {
 	return (d->nr_time == 1 && n < 60) || (d->nr_time == 2 && n < 60) ||
@@ -367,7 +367,7 @@ static enum iso read_iso(struct reader *r, struct parts *d, struct token *t)
 		*t = take(r);
 		return ISO_OTHER;
 	} else {
-		set_zone(d, 0); /* a date alone is UTC */
+		set_zone(d, 0); /* a date without a time is UTC */
 	}
 	d->iso = true;
 	return ISO_WHOLE;
@@ -479,7 +479,7 @@ static bool read_free(struct reader *r, struct parts *d, struct token t)
 
 /* ---- from parts to milliseconds ---- */
 
-/* Which of the numbers is the year? */
+/* Finds out which of the numbers is the year. */
 static bool place_date(const struct parts *d, int ymd[3])
 {
 	int n[3] = { 1, 1, 1 }, year, month, day;

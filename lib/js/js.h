@@ -28,7 +28,7 @@ int grove__js_collate(struct grove_slice a, struct grove_slice b);
  */
 int grove__js_file_url(const char *url, struct grove_buf *out);
 
-/* Is this code point white space or a line end to JavaScript? */
+/* Returns true if JavaScript considers this code point white space or a line end. */
 bool grove__js_is_space(uint32_t cp);
 
 /* Number.prototype.toString(): "0.000001", "1e-7", "123456789012345680000",

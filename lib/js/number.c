@@ -335,7 +335,7 @@ static void shortest_digits(struct shortest *s, double v)
 	else
 		e = 1;
 	e -= 1075;
-	even = !(f & 1); /* then a midpoint is rounded to us, too */
+	even = !(f & 1); /* then a midpoint also rounds to this number */
 
 	k = 17 - floor_log10_pow2(e + 63 - __builtin_clzll(f));
 	grove__big_set_pow5(&pow5, (unsigned)(k < 0 ? -k : k));

@@ -25,7 +25,7 @@ int grove__js_file_url(const char *url, struct grove_buf *out)
 	for (; *url && *url != '?' && *url != '#' && !rc; url++) {
 		int hi = *url == '%' ? digit(url[1]) : -1, lo = hi < 0 ? -1 : digit(url[2]);
 
-		/* a path ends at its first NUL, so that one stays as it is spelled */
+		/* a NUL would end the path, so it stays encoded */
 		if (lo < 0 || !(hi | lo)) {
 			rc = grove__buf_add_char(out, *url);
 			continue;

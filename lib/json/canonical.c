@@ -94,7 +94,7 @@ static int replace(struct walk *w, size_t len, const char *text, size_t text_len
 	return rc ? rc : grove__buf_add(w->out, text, text_len);
 }
 
-/* Where `p` comes to stand in the output. */
+/* Returns the position of `p` in the output. */
 static size_t offset(const struct walk *w)
 {
 	return w->out->len - w->base + (size_t)(w->p - w->held);
@@ -210,7 +210,7 @@ static bool same_key(const struct key *a, const struct key *b)
 	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
 }
 
-/* What sorts a member into its place: the index, or after all of them its number. */
+/* The sort key of a member: its index or, after all of those, its number. */
 struct place {
 	uint64_t rank;
 	size_t at;
@@ -238,7 +238,7 @@ static struct key key_of(const struct walk *w, const struct member *m, size_t at
 	return k;
 }
 
-/* Are the index keys in front and ascending? */
+/* Returns true if the index keys come first, in ascending order. */
 static bool indexes_in_order(const struct walk *w, const struct member *m, size_t nr)
 {
 	bool names = false;
@@ -338,7 +338,7 @@ static int check_order(struct walk *w)
 
 	if (nr < 2)
 		return 0;
-	rc = flush(w); /* the keys are compared where they stand in the output */
+	rc = flush(w); /* the keys are compared in the output */
 	if (rc)
 		return rc;
 	m = (const struct member *)(const void *)(w->members.ptr + w->top.members);

@@ -1,9 +1,9 @@
 /*
- * json/edit.c: change a member of an object and leave every other byte alone.
+ * json/edit.c: changes a member of an object and leaves every other byte alone.
  *
- * The changes become splices of the original: cut so many bytes here, put
- * these there. Each object that a change looks into is walked once, however
- * many changes meet in it, from the top down:
+ * The changes become splices of the original: cut that many bytes here, insert these there.
+ * Each object that a change concerns is walked once, from the top down, however many
+ * changes meet in it:
  *
  *     {"a": 1, "b":2, "c":3 }       remove b, set n
  *              ------        ^      cut up to the next member; insert after the
@@ -13,8 +13,8 @@
  *            --------------         no next member: cut from the comma after the
  *            ^                      last that stays
  *
- * so the result does not depend on the order of the changes, but for new
- * members, which come in that order.
+ * So the result does not depend on the order of the changes, except for new members, which
+ * are added in that order.
  */
 #include "json/edit.h"
 
@@ -67,7 +67,7 @@ static bool is_last_name(const struct plan *pl, size_t i)
 	return !pl->changes[i].path[pl->depth + 1];
 }
 
-/* Does change `i` go through the object `o` at this depth? */
+/* Returns true if change `i` goes through the object `o` at this depth. */
 static bool meets(const struct plan *pl, size_t i, struct grove_slice o)
 {
 	return pl->steps[i].object.ptr == o.ptr;

@@ -1,5 +1,5 @@
 /*
- * json/edit.h: change a member of an object and leave every other byte alone.
+ * json/edit.h: changes a member of an object and leaves every other byte alone.
  */
 #ifndef GROVE_JSON_EDIT_H
 #define GROVE_JSON_EDIT_H

@@ -295,10 +295,13 @@ static bool is_doomed(struct grove__json_lenient *l)
 	return l->next_doomed < l->nr_doomed && l->doomed[l->next_doomed] == l->at.pos;
 }
 
-/* What begins at l->at goes wrong at `wrong`: it is no value. 1: there is no other line. */
+/*
+ * What begins at l->at breaks at `wrong` and is not a value. Returns 1 if there is no other
+ * line.
+ */
 static int give_up_line(struct grove__json_lenient *l, uint64_t wrong)
 {
-	/* the rest of a line whose value was read is no line of its own */
+	/* the rest of a line whose value was read does not count as a line */
 	bool rest = l->resumed && l->at.line == l->last.line;
 	struct grove__json_lost lost;
 	int rc, told = tell_rest(l);
@@ -345,7 +348,7 @@ static int finish(struct grove__json_lenient *l)
 	l->ended = true;
 	l->passed.end = l->at.pos;
 	l->passed.blank = l->at.blank;
-	/* a last line without its end is a line, too */
+	/* a last line without its end also counts */
 	l->passed.open = l->at.pos != l->at.line_pos;
 	l->passed.lines = l->at.line + l->passed.open;
 	return tell_rest(l);

@@ -51,7 +51,7 @@ struct grove__json_lenient *grove__json_lenient_new(const struct grove__json_wan
 						    grove__json_source_fn *source, void *payload,
 						    uint64_t pos);
 void grove__json_lenient_free(struct grove__json_lenient *l);
-/* Be told of what is lost. */
+/* Sets the callback for what is lost. */
 void grove__json_lenient_tell(struct grove__json_lenient *l, grove__json_lost_fn *fn, void *payload);
 
 /* The next value: 0, 1 at the end, GROVE_ENOMEM, or an error of the source. */

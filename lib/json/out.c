@@ -60,7 +60,7 @@ void grove__out_bytes(struct grove__out *o, const char *ptr, size_t len)
 		wrote(o, grove__buf_add(o->to, ptr, len));
 		return;
 	}
-	/* worth sending as it is */
+	/* large enough to be written right away */
 	flush(o);
 	if (!o->rc)
 		o->rc = o->sink.write(o->sink.payload, ptr, len);

@@ -55,7 +55,7 @@ void grove__out_time(struct grove__out *o, const char *key, int64_t ms);
 void grove__out_raw(struct grove__out *o, const char *key, struct grove_slice json);
 /* A key that is some text. Its value follows, with NULL as key. */
 void grove__out_key(struct grove__out *o, const char *text);
-/* What comes next begins a line, after the comma if there is one. */
+/* Begins a new line before the next item, after the comma if there is one. */
 void grove__out_newline(struct grove__out *o);
 
 /* Bytes that need no second look: part of a document that was made by such calls. */

@@ -40,7 +40,7 @@ static const struct grove__json_kernel kernels[] = {
 #endif
 };
 
-/* How many of them, from the first, this CPU can run. */
+/* Returns how many of them, from the first, this CPU can run. */
 static unsigned nr_runnable(void)
 {
 	unsigned nr = 1;

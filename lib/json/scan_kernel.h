@@ -78,7 +78,7 @@ struct scan {
 	int cur;
 };
 
-/* What one block looks like from outside of the strings. */
+/* The bytes of one block outside of strings. */
 struct tokens {
 	const char *at;
 	uint64_t all;
@@ -225,7 +225,7 @@ static inline bool scalars_ok(const struct scan *s, const struct block *b, const
 {
 	uint64_t digit = block_digit(b) & run;
 	uint64_t minus = block_eq(b, '-') & run;
-	/* What starts in an earlier block was checked there, to its end. */
+	/* What started in an earlier block was checked there, to its end. */
 	uint64_t num = run & (run + s->in_scalar);
 	/* What continues in the next one is checked byte by byte, like literals. */
 	uint64_t tail = ~num ? num & ~(UINT64_MAX >> __builtin_clzll(~num)) : num;

@@ -160,7 +160,7 @@ static void end_string(struct grove__json_machine *m, uint64_t end)
 	}
 	if (m->keep_key) {
 		m->cur = grove__json_find(w, w->children[m->ctx + 1], m->key, m->key_len);
-		/* What an earlier member of this name had in it is gone. */
+		/* An earlier member of this name no longer counts. */
 		if (m->cur >= 0)
 			m->line->seen &= ~(w->below[m->cur] | (uint32_t)1 << m->cur);
 	}
@@ -208,7 +208,7 @@ static int begin_value(struct grove__json_machine *m, char c, uint64_t at)
 	return 1;
 }
 
-/* Is there a quote, a backslash or a control character among eight bytes? */
+/* Finds quotes, backslashes and control characters in eight bytes. */
 static uint64_t has_special(uint64_t v)
 {
 	uint64_t quote = v ^ EACH_BYTE * '"';
@@ -258,7 +258,7 @@ static const char *keep_plain(struct grove__json_machine *m, const char *p, cons
 	return p;
 }
 
-/* What a backslash and `c` stand for; 0 if nothing ('u' is the caller's). */
+/* Returns what a backslash and `c` mean; 0 if nothing ('u' is handled by the caller). */
 static char unescape(char c)
 {
 	switch (c) {
@@ -322,7 +322,7 @@ static bool is_space(char c)
 	return c == '\n' || grove__json_is_blank(c);
 }
 
-/* Take a byte between tokens: 1, 0 if it may not stand here, or GROVE_ENOMEM. */
+/* Takes a byte between tokens. Returns 1, 0 if it is not allowed here, or GROVE_ENOMEM. */
 static int take_token(struct grove__json_machine *m, char c, uint64_t at)
 {
 	switch ((enum state)m->state) {

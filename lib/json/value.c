@@ -388,7 +388,7 @@ int grove__json_words(struct grove_slice raw, struct grove_buf *room, struct gro
 
 double grove__json_number(struct grove_slice raw)
 {
-	enum { EXACT = 15 }; /* so many digits every double has */
+	enum { EXACT = 15 }; /* this many digits survive in every double */
 	uint64_t n = 0;
 	size_t i = 0;
 

@@ -47,7 +47,7 @@ bool grove__json_next_members(struct grove__json_iter *it, const char *const *na
 /* Element `i` of an array, or empty. */
 struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 
-/* Is this raw string (with quotes) the text `str`? Compared after unescaping. */
+/* Returns true if this raw string (with quotes) is the text `str`, after unescaping. */
 bool grove__json_string_equals(struct grove_slice raw, const char *str);
 static inline bool grove__json_string_is(struct grove_slice raw, const char *str)
 {

@@ -23,7 +23,7 @@ static int put_utf8(struct grove_buf *out, const char *p, const char *end)
 	char *q;
 
 	for (;;) {
-		/* the rest as it is, and one escape */
+		/* room for the rest unchanged, and one escape */
 		int rc = grove__buf_reserve(out, (size_t)(end - p) + ESCAPE_MAX);
 
 		if (rc)

@@ -18,7 +18,7 @@
 #define MOST 20000              /* hits that are compared, at most */
 #define TRIES 3
 #define LOOKERS_MAX 4
-#define LOOK_AT_ONCE 1000       /* number of logs from which a thread of its own pays */
+#define LOOK_AT_ONCE 1000       /* number of logs from which a separate thread pays off */
 
 /* ---------------------------------------------------------------- what is asked */
 

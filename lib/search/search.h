@@ -72,7 +72,7 @@ struct grove_search {
 	struct grove__search_like *like;  /* of each log */
 	uint8_t *look;               /* for each log: it is not in the index, scan it */
 	struct grove__search_index *index;   /* NULL: there is none */
-	bool alone;                  /* and there will be none */
+	bool alone;                  /* and there will not be one */
 	bool busy;                   /* a call is in progress: callbacks must not use this */
 	struct grove_detail detail;
 	pthread_mutex_t lock;

@@ -46,7 +46,7 @@ struct grove__search_index {
  * (locked), GROVE_EIO.
  */
 int grove__search_db_code(const struct grove__search_index *ix, int rc);
-/* Statements without answers. */
+/* Runs statements without results. */
 int grove__search_db_run(struct grove__search_index *ix, const char *sql);
 int grove__search_db_prepare(struct grove__search_index *ix, const char *sql, sqlite3_stmt **out);
 /* Finalizes the statements for writing, so that the tables can be created again. */

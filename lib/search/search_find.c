@@ -243,7 +243,7 @@ static const char of_docs[] =
 	"WHERE words MATCH ?1 AND grove_file(d.file) AND grove_wants(d.role, d.time) "
 	"ORDER BY words.rowid DESC";
 
-/* What was said. */
+/* Searches the messages. */
 static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
 {
 	sqlite3_stmt *st = NULL;

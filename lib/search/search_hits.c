@@ -315,7 +315,7 @@ static int group(struct taking *k, size_t nr_logs)
 
 enum { ID_SHORTEST = 8 };
 
-/* Where an id begins in the name of a log: after the time that some agents put before it. */
+/* Returns where the id begins in the name of a log: after the time, if the agent puts one there. */
 static const char *id_in(const struct grove__sweep_log *l)
 {
 	const char *name = *l->sub ? l->sub : l->session;

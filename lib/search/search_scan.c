@@ -222,7 +222,7 @@ static int take_name(void *payload, const struct grove__search_hit *h, const cha
 	return own.text ? add_hit(r->sh, &r->hits, &own) : GROVE_ENOMEM;
 }
 
-/* Which title and which labels count is known only when all of the log is. */
+/* Which title and labels count is known only after reading the whole log. */
 static int take_names(struct reader *r)
 {
 	struct grove__search_hit h = { .log = r->nr };

@@ -136,9 +136,9 @@ int grove__storage_unlock(struct grove_storage *st, const char *path, struct gro
 void grove__storage_unlock_all(struct grove_storage *st);
 
 /* queue.c */
-/* On the storage's own thread, within a completion? With the lock held. */
+/* Returns true on the storage's own thread, within a completion. Needs the lock. */
 bool grove__storage_inside(const struct grove_storage *st);
-/* Carry out what is queued, and end the thread. */
+/* Carries out what is queued, and ends the thread. */
 void grove__storage_stop(struct grove_storage *st);
 
 /* writer.c */

@@ -1,5 +1,5 @@
 /*
- * sys/alive.c: is a process at work?
+ * sys/alive.c: whether a process is running.
  */
 #include "sys/alive.h"
 
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * State and start of /proc/PID/stat; false if it cannot be read. The name of the
- * program is before them in brackets, and may have brackets itself.
+ * Reads state and start time from /proc/PID/stat; false if that fails. The name of the
+ * program precedes them in brackets, and may contain brackets itself.
  */
 static bool read_stat(int64_t pid, char *state, long long *ticks)
 {
@@ -64,7 +64,7 @@ bool grove__sys_alive(int64_t pid, int64_t *began)
 		return true;
 	if (began)
 		*began = time_of(ticks);
-	/* one that has ended and that nobody asked about yet */
+	/* a zombie has ended */
 	return state != 'Z' && state != 'X';
 }
 

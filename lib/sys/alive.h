@@ -1,5 +1,5 @@
 /*
- * sys/alive.h: is a process at work?
+ * sys/alive.h: whether a process is running.
  */
 #ifndef GROVE_SYS_ALIVE_H
 #define GROVE_SYS_ALIVE_H
@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * Is there a process of that number that has not ended? *began (may be NULL) is
- * when it was started, in ms; 0: the system does not tell.
+ * Returns true if there is a process with that id that has not ended. *began (may be NULL)
+ * is when it was started, in ms; 0 if the system does not tell.
  */
 bool grove__sys_alive(int64_t pid, int64_t *began);
-/* The number of this one: another after fork(). */
+/* Returns the id of this process, which differs after fork(). */
 int64_t grove__sys_pid(void);
 
 #endif

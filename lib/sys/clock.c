@@ -1,5 +1,5 @@
 /*
- * sys/clock.c: the time, and bytes that nobody can guess.
+ * sys/clock.c: time and random bytes.
  */
 #include "sys/clock.h"
 
@@ -51,7 +51,7 @@ void grove__sys_random(void *out, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			abort(); /* no ids without randomness: two sessions would share one */
+			abort(); /* without randomness, two sessions could get the same id */
 		p += n;
 		len -= (size_t)n;
 	}

@@ -1,5 +1,5 @@
 /*
- * sys/clock.h: the time, and bytes that nobody can guess.
+ * sys/clock.h: time and random bytes.
  */
 #ifndef GROVE_SYS_CLOCK_H
 #define GROVE_SYS_CLOCK_H
@@ -9,11 +9,11 @@
 
 /* Milliseconds since 1970. */
 int64_t grove__sys_now_ms(void);
-/* Nanoseconds of a clock that never goes back. */
+/* Nanoseconds of a monotonic clock. */
 int64_t grove__sys_ticks_ns(void);
-/* The same, cheap and no finer than a few milliseconds. */
+/* The same, cheaper but only accurate to a few milliseconds. */
 int64_t grove__sys_ticks_coarse_ns(void);
-/* Nanoseconds that the processor has worked for this thread. */
+/* Processor time of this thread, in nanoseconds. */
 int64_t grove__sys_worked_ns(void);
 /* Never fails: the kernel's generator has no error once it is seeded. */
 void grove__sys_random(void *out, size_t len);

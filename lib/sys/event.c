@@ -1,5 +1,5 @@
 /*
- * sys/event.c: bells, alarms, and waiting for several of them at once.
+ * sys/event.c: bells, alarms, and waiting for several descriptors at once.
  */
 #include "sys/event.h"
 
@@ -23,7 +23,7 @@ void grove__sys_bell_ring(int fd)
 	const uint64_t one = 1;
 	int before = errno;
 
-	/* it can only fail by being full, and then it rings */
+	/* the write fails only if the counter is full, and then the bell rings anyway */
 	if (write(fd, &one, sizeof(one)) < 0)
 		errno = before;
 }
@@ -47,7 +47,7 @@ void grove__sys_alarm_set(int fd, int64_t moment_ns)
 	struct itimerspec t = { .it_value = { .tv_sec = moment_ns / 1000000000,
 					      .tv_nsec = moment_ns % 1000000000 } };
 
-	/* no failure is left for a descriptor and a time that are good */
+	/* cannot fail with a valid descriptor and time */
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
 

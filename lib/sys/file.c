@@ -1,5 +1,5 @@
 /*
- * sys/file.c: files, as the operating system gives them to us.
+ * sys/file.c: files of the operating system.
  */
 #include "sys/file.h"
 
@@ -18,7 +18,7 @@
 grove__sys_fault_fn *grove__sys_fault;
 grove__sys_told_fn *grove__sys_told;
 
-/* Tests want to know what happened to a name, or to two. */
+/* Tells tests what happened to one name, or to two. */
 static void tell(const char *call, int fd, const char *path, const char *to)
 {
 	if (grove__sys_told)
@@ -148,7 +148,7 @@ int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove
 
 	if (!d || !dir.len)
 		return grove__sys_stat(path, out);
-	/* a directory that is asked for one file only is not opened */
+	/* a directory in which only one file is looked up is not opened */
 	if (!grove__slice_eq(grove__buf_slice(&d->path), dir)) {
 		leave(d);
 		if (grove__buf_add_slice(&d->path, dir))
@@ -281,7 +281,7 @@ int grove__sys_truncate(int fd, uint64_t size)
 
 int grove__sys_datasync(int fd)
 {
-	/* a signal says nothing about the disk: ask again */
+	/* interrupted by a signal: try again */
 	while (grove__sys_faulty("fdatasync") || fdatasync(fd))
 		if (errno != EINTR)
 			return -errno;
@@ -291,7 +291,7 @@ int grove__sys_datasync(int fd)
 
 int grove__sys_sync(int fd)
 {
-	/* a signal says nothing about the disk: ask again */
+	/* interrupted by a signal: try again */
 	while (grove__sys_faulty("fsync") || fsync(fd))
 		if (errno != EINTR)
 			return -errno;
@@ -330,7 +330,7 @@ int grove__sys_rename(const char *from, const char *to)
 	return 0;
 }
 
-/* Directories have no second name: look, then rename; one that is not empty stays. */
+/* Directories cannot be linked, so check and then rename; a directory that is not empty stays. */
 static int rename_dir(const char *from, const char *to)
 {
 	struct stat st;
@@ -360,7 +360,7 @@ int grove__sys_rename_new(const char *from, const char *to)
 	}
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	/* a file system without that: two steps, both names good in between */
+	/* not supported by the file system: use two steps, during which both names are valid */
 	if (!lstat(from, &st) && S_ISDIR(st.st_mode))
 		return rename_dir(from, to);
 	rc = grove__sys_link(from, to);
@@ -410,7 +410,7 @@ int grove__sys_mkdirs(const char *path, unsigned mode)
 		if (!mkdir(part, mode)) {
 			tell("mkdir", -1, part, NULL);
 		} else if (errno != EEXIST) {
-			/* a parent we may not look into can still be there */
+			/* a parent that we may not inspect can still exist */
 			struct stat st;
 			int err = errno;
 
@@ -438,7 +438,7 @@ int grove__sys_sync_dir(const char *path)
 		return rc;
 	rc = grove__sys_sync(fd);
 	grove__sys_close(fd);
-	/* some file systems have no notion of syncing a directory */
+	/* some file systems cannot sync a directory */
 	return rc == -EINVAL || rc == -EBADF ? 0 : rc;
 }
 
@@ -472,7 +472,7 @@ int grove__sys_sync_parents(const char *path)
 	while (!rc && (slash = strrchr(part, '/')) && slash > part) {
 		*slash = '\0';
 		rc = grove__sys_sync_parent(part);
-		/* one we may only pass through is not one we made */
+		/* one that we may only pass through was not created by us */
 		if (rc == -EACCES || rc == -EPERM)
 			rc = 0;
 	}
@@ -526,7 +526,7 @@ int grove__sys_tty(struct grove_buf *out)
 	n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
 	if (n > 0)
 		path[n] = '\0';
-	/* in a container the link may lead to a name that is not there */
+	/* in a container the link may lead to a name that does not exist */
 	if (n <= 0 || strncmp(path, "/dev/", 5))
 		if (ttyname_r(0, path, sizeof(path)))
 			return -ENOTTY;

@@ -1,5 +1,5 @@
 /*
- * sys/limit.c: a file-size limit is an error, not a signal.
+ * sys/limit.c: turns a file-size limit into an error instead of a signal.
  */
 #include "sys/limit.h"
 

@@ -1,11 +1,10 @@
 /*
- * sys/limit.h: a file-size limit is an error, not a signal.
+ * sys/limit.h: turns a file-size limit into an error instead of a signal.
  *
- * A write past RLIMIT_FSIZE answers EFBIG and sends SIGXFSZ to the thread that
- * wrote, which ends the process unless it is ignored. What a host does about
- * signals is its own affair, so we leave the disposition alone: the signal is
- * blocked in this thread around the write, and taken back if it came. Without
- * a limit this costs one question to the system.
+ * A write past RLIMIT_FSIZE fails with EFBIG and sends SIGXFSZ to the thread, which ends
+ * the process unless it is ignored. We must not change how a host handles signals, so the
+ * signal is blocked in this thread during the write, and removed if it came. Without a
+ * limit this costs one system call.
  */
 #ifndef GROVE_SYS_LIMIT_H
 #define GROVE_SYS_LIMIT_H
@@ -15,13 +14,13 @@
 
 struct grove__sys_limit {
 	bool on;             /* there is a limit */
-	bool waiting;        /* the signal was pending before: it is not ours to take */
+	bool waiting;        /* the signal was pending before, so it is not ours */
 	sigset_t old;
 };
 
 /* Call before anything that may make a file longer. */
 void grove__sys_limit_begin(struct grove__sys_limit *l);
-/* Call after it, in the same thread. Returns true if the limit was struck. Leaves errno as it is. */
+/* Call after it, in the same thread. Returns true if the limit was exceeded. Keeps errno. */
 bool grove__sys_limit_end(struct grove__sys_limit *l);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * sys/lock.c: who else is writing?
+ * sys/lock.c: who else is writing.
  *
- * Two questions. Between grove processes an open-file-description lock keeps
- * writers apart; it belongs to the descriptor, so it neither vanishes when
- * another descriptor of the file is closed nor confuses threads. Agents take
- * no lock at all, so before a file is replaced we ask the system whether
- * anybody has it open for writing.
+ * Between grove processes, a lock on the open file description keeps writers apart. It
+ * belongs to the descriptor, so it neither vanishes when another descriptor of the file is
+ * closed nor confuses threads. Agents take no locks, so before a file is replaced we ask
+ * the system whether anybody has it open for writing.
  */
 #include "sys/file.h"
 
@@ -27,7 +26,7 @@
 
 int grove__sys_lock_ms = 10000;
 
-/* One attempt: 0, -EAGAIN if somebody has it, or why it cannot be had at all. */
+/* One attempt: returns 0, -EAGAIN if somebody has it, or another error if there are no locks. */
 static int try_lock(int fd)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -39,9 +38,9 @@ static int try_lock(int fd)
 }
 
 /*
- * The system has no lock that waits for a while only, and a signal that ends the
- * wait is not ours to send. Writers of ours are done within a millisecond, so the
- * first looks come soon after each other, the later ones every other millisecond.
+ * The system cannot wait for a lock with a time limit except through a signal, which a
+ * library must not send. Our writers finish within a millisecond, so the first attempts
+ * follow each other quickly, and the later ones come every other millisecond.
  */
 int grove__sys_lock(int fd)
 {
@@ -69,7 +68,7 @@ void grove__sys_unlock(int fd)
 	fcntl(fd, F_OFD_SETLK, &l);
 }
 
-/* Locks that flock(2) takes are not in the way of ours. */
+/* Locks taken by flock(2) do not conflict with ours. */
 static bool has_lock(const char *line)
 {
 	return !strncmp(line, "lock:", 5) && (strstr(line, "OFDLCK") || strstr(line, "POSIX"));
@@ -78,7 +77,7 @@ static bool has_lock(const char *line)
 struct question {
 	grove__fdinfo_fn *says;
 	long self, except;       /* our own descriptor, which does not count */
-	long found;              /* the process that it says it of */
+	long found;              /* the process that was found */
 };
 
 static int ask(void *payload, const struct grove__open_file *f)
@@ -91,7 +90,7 @@ static int ask(void *payload, const struct grove__open_file *f)
 	return 1;
 }
 
-/* The number of a process whose descriptor says it, 0 if none does, or a negative errno. */
+/* Returns the id of a process with such a descriptor, 0 if there is none, or a negative errno. */
 static long ask_proc(const struct stat *want, int except, grove__fdinfo_fn *says)
 {
 	struct question q = { .says = says, .self = getpid(), .except = except };
@@ -110,9 +109,8 @@ int grove__sys_open_for_writing(const char *path, int except)
 	if (fd < 0)
 		return -errno;
 	/*
-	 * A read lease is granted only while no descriptor at all can write,
-	 * so it cannot tell ours from others'. It needs the file's owner, and a
-	 * file system that has leases.
+	 * A read lease is granted only while no descriptor can write, including our own. It
+	 * requires the file's owner, and a file system with leases.
 	 */
 	if (except < 0 && !fcntl(fd, F_SETLEASE, F_RDLCK)) {
 		fcntl(fd, F_SETLEASE, F_UNLCK);

@@ -1,5 +1,5 @@
 /*
- * sys/map.c: files of our own, mapped.
+ * sys/map.c: maps our own files into memory.
  */
 #include "sys/map.h"
 

@@ -1,9 +1,9 @@
 /*
  * sys/openers.c: which processes have files open.
  *
- * Linux tells by the links in /proc/PID/fd. For one file the links are followed, so
- * that names do not matter; for all files of a kind their names are read, which needs
- * no access to the files.
+ * Linux shows this as links in /proc/PID/fd. For a single file the links are followed, so
+ * names do not matter; for all files of a kind their names are read, which needs no access
+ * to the files.
  */
 #include "sys/openers.h"
 
@@ -53,7 +53,7 @@ static bool is_wanted(const struct asked *a, const char *link)
 	return !stat(link, &st) && st.st_dev == a->want->st_dev && st.st_ino == a->want->st_ino;
 }
 
-/* The name of the file behind a link, if it ends as asked. */
+/* Gets the name of the file behind a link, if it has the suffix. */
 static bool is_named(const struct asked *a, const char *link, char *name, size_t size)
 {
 	size_t end = strlen(a->suffix);

@@ -18,18 +18,17 @@ struct grove__open_file {
 typedef int grove__open_file_fn(void *payload, const struct grove__open_file *f);
 
 /*
- * Reports the descriptors that are open for a file (`want`), or if that is NULL for
- * files whose names end in `suffix`. Processes of other users are passed over unless
- * we may look into them. Returns 0, what `fn` returned, or a negative errno if the
- * system does not say.
+ * Reports the open descriptors of a file (`want`) or, if that is NULL, of files whose names
+ * end in `suffix`. Processes of other users are skipped unless we may inspect them. Returns
+ * 0, the result of `fn`, or a negative errno if the system does not tell.
  */
 int grove__sys_each_open(const struct stat *want, const char *suffix, grove__open_file_fn *fn, void *payload);
-/* A line of /proc/PID/fdinfo/FD: does it say what is asked for? */
+/* Returns true if a line of /proc/PID/fdinfo/FD says what is wanted. */
 typedef bool grove__fdinfo_fn(const char *line);
 bool grove__sys_descriptor_says(const struct grove__open_file *f, grove__fdinfo_fn *says);
-/* It may write to its file. */
+/* Returns true if the descriptor can write. */
 bool grove__sys_can_write(const char *line);
-/* What a process calls itself, as far as it can be printed; "?" if that is unknown. */
+/* Gets the name of a process's program, made printable; "?" if unknown. */
 void grove__sys_program(long pid, char *out, size_t size);
 
 #endif

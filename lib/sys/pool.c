@@ -1,5 +1,5 @@
 /*
- * sys/pool.c: threads that help for a while.
+ * sys/pool.c: helper threads.
  */
 #include "sys/pool.h"
 

@@ -1,14 +1,13 @@
 /*
- * sys/pool.h: threads that help for a while.
+ * sys/pool.h: helper threads.
  *
- * Work is done by the thread that asks for it, and others may help: they all call
- * the same function, which takes the next piece from what they share until there
- * is none left. A thread that cannot be started is work for the others, so that
- * starting never fails.
+ * Work is done by the thread that asks for it, and others may help: all of them call the
+ * same function, which takes the next piece from a shared state until none is left. If a
+ * thread cannot be started the others do its work, so starting never fails.
  *
  *	grove__pool_run(nr_pieces, work, &shared);
  *
- * or, where the asker has something else to do meanwhile,
+ * or, if the calling thread has something else to do in the meantime,
  *
  *	grove__pool_begin(&p, 1, work, &shared);
  *	…
@@ -22,7 +21,10 @@
 
 #define GROVE__POOL_MAX 8
 
-/* `nr` is 0 in the thread that asked, which alone may talk to the caller, and 1, 2, … in its helpers. */
+/*
+ * `nr` is 0 in the calling thread, the only one that may call the caller back, and 1, 2, …
+ * in its helpers.
+ */
 typedef void grove__pool_fn(void *payload, unsigned nr);
 
 struct grove__pool {
@@ -37,14 +39,14 @@ struct grove__pool {
 };
 
 /*
- * Start up to `want` helpers, and GROVE__POOL_MAX at most. `p` must stay where it
- * is until grove__pool_end(), which waits for them.
+ * Starts up to `want` helpers, at most GROVE__POOL_MAX. `p` must not move until
+ * grove__pool_end(), which waits for them.
  */
 void grove__pool_begin(struct grove__pool *p, size_t want, grove__pool_fn *fn, void *payload);
 void grove__pool_end(struct grove__pool *p);
-/* The same, but no helper where there is only one processor. */
+/* The same, but no helper if there is only one processor. */
 void grove__pool_begin_one(struct grove__pool *p, grove__pool_fn *fn, void *payload);
-/* Work in `want` threads, this one included, but not in more than there are processors. */
+/* Works in `want` threads, including this one, but not in more than there are processors. */
 void grove__pool_run(size_t want, grove__pool_fn *fn, void *payload);
 
 #endif

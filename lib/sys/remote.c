@@ -1,5 +1,6 @@
 /*
- * sys/remote.c: other machines: is a place on one, is one still there?
+ * sys/remote.c: whether a directory is on another machine, and whether a connection is
+ * alive.
  */
 #include "sys/remote.h"
 
@@ -37,7 +38,7 @@ bool grove__sys_is_remote(const char *dir)
 
 static void set_number(int socket, int level, int name, int value)
 {
-	/* an option that the system does not have is one that is not needed */
+	/* without this option, the system does not need it */
 	setsockopt(socket, level, name, &value, sizeof(value));
 }
 
@@ -45,7 +46,7 @@ void grove__sys_notice_silence(int socket, unsigned seconds)
 {
 	int third = seconds < 3 ? 1 : (int)seconds / 3;
 
-	/* while an answer is waited for: after a third of the time, ask whether anybody is there */
+	/* while waiting for an answer: after a third of the time, probe the connection */
 	set_number(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef TCP_KEEPIDLE
 	set_number(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
@@ -53,7 +54,7 @@ void grove__sys_notice_silence(int socket, unsigned seconds)
 	set_number(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
 #endif
 #ifdef TCP_USER_TIMEOUT
-	/* while something is being sent */
+	/* while sending */
 	set_number(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)seconds * 1000);
 #endif
 }

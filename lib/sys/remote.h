@@ -1,17 +1,17 @@
 /*
- * sys/remote.h: other machines: is a place on one, is one still there?
+ * sys/remote.h: whether a directory is on another machine, and whether a connection is
+ * alive.
  */
 #ifndef GROVE_SYS_REMOTE_H
 #define GROVE_SYS_REMOTE_H
 
 #include <stdbool.h>
 
-/* Does a directory lie on another machine, as far as the system says? */
+/* Returns true if a directory is on another machine, as far as the system tells. */
 bool grove__sys_is_remote(const char *dir);
 /*
- * Makes a TCP connection fail about `seconds` after the machine at its other end, or
- * the way to it, has disappeared without a word. One that is merely busy is waited for.
- * Does nothing for another kind of socket.
+ * Makes a TCP connection fail about `seconds` after the other machine, or the network to
+ * it, has disappeared silently. A busy one is waited for. Does nothing for other sockets.
  */
 void grove__sys_notice_silence(int socket, unsigned seconds);
 

@@ -18,7 +18,7 @@ static inline int grove__sys_ask(const char *call)
 	return n;
 }
 
-/* Is the call to fail? Then errno says why. */
+/* Returns true if the call is to fail, and sets errno. */
 static inline bool grove__sys_faulty(const char *call)
 {
 	return grove__sys_ask(call) > 0;

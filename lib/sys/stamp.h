@@ -8,7 +8,7 @@
 
 /* The time of its last change; links are followed. 0 or a negative errno. */
 int grove__sys_set_mtime(const char *path, int64_t mtime_ns);
-/* Who may read and write it. */
+/* Sets its permissions. */
 int grove__sys_set_mode(const char *path, unsigned mode);
 
 #endif

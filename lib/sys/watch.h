@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Until `fd` can be read from (true), or for so many ms. -1: only the time counts. */
+/* Waits until `fd` is readable (returns true), or for `ms`. With -1, only waits. */
 bool grove__sys_wait_fd(int fd, int64_t ms);
 /*
  * Directories in which the system reports what is written and which names come

@@ -28,7 +28,7 @@
 
 /* -------------------------------------------------------------- the hashes */
 
-/* Of a byte; -1: not a digit. */
+/* Returns the value of a hexadecimal digit, or -1. */
 static int nibble(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -25,7 +25,7 @@ void grove__blob_refs_release(struct grove__blob_refs *r);
 int grove__blob_refs_add(struct grove__blob_refs *r, const char *hash);
 /* Called after all have been added; from now on they can be found. */
 void grove__blob_refs_ready(struct grove__blob_refs *r);
-/* Was it named? */
+/* Returns true if it was referred to. */
 bool grove__blob_refs_named(const struct grove__blob_refs *r, const char *hash);
 
 /*

@@ -40,7 +40,7 @@ struct taking {
 	const struct grove_slice *lines;
 	size_t nr;
 	bool own;                        /* the session's own log */
-	struct grove_session *s;         /* reads it; NULL: there is none yet */
+	struct grove_session *s;         /* for reading; NULL if there is none yet */
 	struct grove_buf text;           /* the lines, with padding */
 	struct grove_slice *line;        /* there */
 	struct grove__arena texts;
@@ -224,7 +224,7 @@ static int choose(struct taking *t)
 
 /* --------------------------------------------------------------------- leaf */
 
-/* Is the leaf this row, or above it? */
+/* Returns true if the leaf is this row, or above it. */
 static bool row_below(const struct taking *t, uint32_t row)
 {
 	const struct grove__spine *sp = t->s->image->spine;
@@ -339,7 +339,7 @@ static const char *told_cwd(struct taking *t)
 	return t->c->cwd;
 }
 
-/* Where a new session goes: the place of its directory, under its own name if it has one. */
+/* Finds where a new session goes: to its directory's project, under its own name if it has one. */
 static int find_place(struct taking *t)
 {
 	struct grove_carry *c = t->c;
@@ -375,7 +375,7 @@ static int find_place(struct taking *t)
 	return rc;
 }
 
-/* What a database knows of a new log besides its lines. */
+/* Stores what a database knows about a new log apart from its lines. */
 static int describe_log(struct taking *t, struct grove_store_log *log)
 {
 	grove__peek_mark_dialect(log, t->c->at.dialect);
@@ -561,7 +561,7 @@ int grove__carry_append(struct grove_carry *c, const struct grove_slice *lines, 
 		rc = find_dialect(&t);
 	while (!rc) {
 		rc = attempt(&t);
-		/* who compares is told; others look again */
+		/* a caller that compares gets the error; others look again */
 		if (rc != GROVE_EEXIST && rc != GROVE_ESTALE &&
 		    (rc != GROVE_ECONFLICT || opt->flags & GROVE_CARRY_IF_SEQ))
 			break;

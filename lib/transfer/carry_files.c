@@ -81,7 +81,7 @@ static int blob_get(struct grove_carry *c, const char *hash, struct grove_buf *o
 
 	if (!rc && c->blobs && grove__blob_has(c->blobs, hash, d) == 1)
 		return grove__blob_get(c->blobs, hash, out, d);
-	/* beside a tree that was copied, or among the attachments */
+	/* next to a copied tree, or among the attachments */
 	if (!rc && c->there && c->at.dialect->blobs && !grove__carry_reader(c, NULL, &s, d)) {
 		source = grove__session_blob_source(s);
 		rc = grove__blob_ref(&ref, hash) ? GROVE_ENOMEM : source.get(source.payload, grove__buf_slice(&ref), out);

@@ -285,7 +285,7 @@ static int copy_attached(struct copier *c, const char *name)
 	return rc;
 }
 
-/* Where a restored file goes that the agent does not keep with the session. */
+/* Where a restored file goes if the agent does not store it with the session. */
 struct apart {
 	struct copier *c;
 	const char *name;
@@ -336,7 +336,7 @@ static int write_apart(void *payload, const char *dir, const char *prefix)
 	return rc;
 }
 
-/* 1: it belongs beside the session, as in the archive. */
+/* Returns 1 if it belongs next to the session, as in the archive. */
 static int put_apart(struct copier *c, const char *name)
 {
 	struct apart a = { .c = c, .name = name };
@@ -461,7 +461,7 @@ static int name_it(const struct grove__where *at, struct grove_buf *id, struct g
 		name = part;
 	else
 		grove__slice_cut_end(&name, ".jsonl");
-	/* one that cannot be read as a session can be copied all the same */
+	/* a session that cannot be read can still be copied */
 	rc = grove__buf_add_slice(id, name) ? grove__fail_nomem(d) : 0;
 	grove__log_close(log);
 	grove__arena_release(&keep);

@@ -8,7 +8,7 @@
 #define LARGEST 10
 #define DIALECTS 8
 
-/* What is handed out, with the memory of its texts. */
+/* What the caller gets, with the memory of its texts. */
 struct result {
 	struct grove_store_stats s;
 	struct grove_store_row by[DIALECTS], largest[LARGEST];

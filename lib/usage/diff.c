@@ -1,12 +1,12 @@
 /*
- * usage/diff.c: two branches of a session beside each other.
+ * usage/diff.c: compares two branches of a session.
  *
  *	root ── … ── fork ─┬─ … ── a
  *	                   └─ … ── b
  *
  * Each side is what comes after the fork: how much it is, what it cost, which files its
- * tools changed. A change counts when its result does not say that it failed. Everything
- * that is handed out is in one arena.
+ * tools changed. A change counts unless its result says that it failed. Everything that the
+ * caller gets is in one arena.
  */
 #include "dialect/file_edits.h"
 #include "usage/turns.h"
@@ -85,7 +85,7 @@ static int on_edit(void *payload, const struct grove__file_edit *e)
 	return rc;
 }
 
-/* A result usually stands near its call, so the search begins at the end. */
+/* A result is usually close to its call, so the search begins at the end. */
 static void fail_edits(struct side *s, struct grove_slice call)
 {
 	for (size_t i = s->nr_edits; i-- && call.len;)

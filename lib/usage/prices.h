@@ -52,7 +52,7 @@ int grove__prices_load(struct grove__prices *p, struct grove *g, const char *fil
  */
 int grove__prices_add(struct grove__prices *p, struct grove_slice text, const char *path,
 		      struct grove_detail *d);
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 const struct grove__price *grove__prices_find(const struct grove__prices *p, const char *model);
 /* Returns NaN if it used something that has no price. */
 double grove__prices_of(const struct grove__price *price, const struct grove__reply *r);

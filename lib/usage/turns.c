@@ -1,5 +1,5 @@
 /*
- * usage/turns.c: what each reply of one session was sent and answered.
+ * usage/turns.c: what was sent for each reply of a session, and what came back.
  *
  * The same lines bill as in usage_logs.c, and the same table merges those of one reply.
  */

@@ -26,7 +26,7 @@ int grove__turns_init(struct grove__turns *t, struct grove_view *v, struct grove
 void grove__turns_release(struct grove__turns *t);
 /* Adds a row if it bills something; `value` is its line. GROVE_ENOMEM, GROVE_ETOOBIG. */
 int grove__turns_add(struct grove__turns *t, uint32_t row, struct grove_slice value);
-/* Returns what a reply cost, as it is stored or by the prices; NaN: not known. */
+/* Returns the cost of a reply, as stored or computed from prices; NaN if unknown. */
 double grove__turns_cost(const struct grove__turns *t, const struct grove__reply *r);
 
 #endif

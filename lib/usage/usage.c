@@ -267,7 +267,7 @@ static int order_stack(struct grove_usage *u)
 	return 0;
 }
 
-/* Of times the latest stay, of all else the largest. */
+/* Keeps the latest rows if they are times, otherwise the largest. */
 static void limit_rows(struct grove_usage *u, const struct grove_usage_options *opt)
 {
 	if (!opt->limit || u->nr <= opt->limit)

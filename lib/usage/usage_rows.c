@@ -106,7 +106,7 @@ static int by_first(const void *x, const void *y)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* How long the windows are in which its agent counts; 0: it does not. */
+/* Returns the length of the windows in which its agent counts; 0 if it does not. */
 static int64_t window_of(const struct grove__usage_logs *ls, const struct grove__reply *r)
 {
 	return r->told || r->time == GROVE_NO_TIME ? 0 : ls->all[r->log].window;

@@ -99,6 +99,6 @@ int grove__beside_copy(struct grove_store *from, const struct grove_key *from_ke
 	struct copying c = { from, to, from_key, to_key, d };
 	int rc = grove__store_attach_list(from, from_key, copy_one, &c, d);
 
-	/* a store or a file that cannot have any has none */
+	/* a store or a file without room for any has none */
 	return rc == GROVE_ENOTSUP || rc == GROVE_ENOTFOUND ? 0 : rc;
 }

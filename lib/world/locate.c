@@ -425,7 +425,7 @@ static int by_id(struct search s, long mark, struct grove__where *out)
 			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
 		rc = rc == GROVE_ENOTSUP ? 0 : rc;
 	}
-	/* a file may have been given another name; then only its header tells, and lists show that */
+	/* a renamed file is recognized only by its header, which lists show */
 	s.by_header = true;
 	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
 		s.root = &g->roots[i];

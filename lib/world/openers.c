@@ -15,7 +15,7 @@ struct search {
 	struct grove__where at;          /* the session that is asked for */
 	const char *id;                  /* its id; NULL: all sessions are asked for */
 	const char *agent;               /* whose sessions they are, NULL: it is not known */
-	int64_t told;                    /* the process that was reported last for this session … */
+	int64_t told;                    /* the process last reported for this session … */
 	int told_writing;                /* … and whether as a writer */
 	grove_opener_fn *fn;
 	void *payload;

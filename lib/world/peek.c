@@ -405,7 +405,7 @@ int grove__peek_place_dialect(struct grove *g, struct grove__where *w, struct gr
 
 	if (g->forced)
 		w->dialect = g->forced;
-	/* a file's name tells more than that of the directory, which may be of several agents */
+	/* a file's name says more than that of its directory, which several agents may share */
 	if (!w->dialect && w->path)
 		w->dialect = by_root(w->path);
 	if (!w->dialect && w->path)

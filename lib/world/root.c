@@ -186,7 +186,7 @@ static int same_real(const struct grove *g, const char *a, const char *b)
 	return rc;
 }
 
-/* Is the directory that a header names `cwd`? Returns 1 or 0, or GROVE_ENOMEM. */
+/* Returns 1 if the directory that a header names is `cwd`, 0 if not, or GROVE_ENOMEM. */
 static int same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
 		    const char *cwd)
 {

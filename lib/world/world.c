@@ -467,7 +467,7 @@ static void free_shared(struct grove *g)
 	}
 }
 
-/* What second handles share. */
+/* Releases what second handles share. */
 static void release_shared(struct grove *g)
 {
 	for (size_t i = 0; i < g->nr_roots; i++) {

@@ -173,7 +173,7 @@ int grove__peek_header(struct grove_store_log *log, const struct grove__dialect 
 		       struct grove_detail *d);
 /* Stores the dialect with a new log, if the store has room: without a path nothing else says it. */
 void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__dialect *dialect);
-/* Finds the dialect that the store or the first line tells; NULL if neither does. */
+/* Finds the dialect by the store or the first line; NULL if neither says. */
 int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__dialect **out,
 			     struct grove_detail *d);
 /* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */

@@ -1,9 +1,9 @@
 /*
- * answers.c: what a server's answers say.
+ * answers.c: parses a server's answers.
  *
- * Nothing else of sync/ reads JSON that comes from there. What is returned is checked:
- * numbers are numbers, texts have no NUL and a sensible length, and a name of a file or of
- * a log stays below its session.
+ * Nothing else in sync/ reads JSON from a server. Results are checked: numbers are numbers,
+ * texts have no NUL and a sensible length, and the name of a file or log stays below its
+ * session.
  */
 #include "answers.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MAX 100000u        /* files and logs of a session that are looked at */
+#define NAMES_MAX 100000u        /* maximum number of files and logs of a session */
 #define TEXT_MAX 8192u
 
 int remote_name_ok(const char *name)
@@ -33,7 +33,7 @@ int remote_name_ok(const char *name)
 	return !begins;
 }
 
-/* A text without NUL and of a sensible length; NULL: it is none. */
+/* Returns a text without NUL and of a sensible length, or NULL. */
 static char *text_of(struct grove_slice object, const char *name)
 {
 	struct grove_slice value, text;

@@ -1,7 +1,7 @@
 /*
- * answers.h: what a server's answers say.
+ * answers.h: parses a server's answers.
  *
- * A server may be anybody's. These are all the places where its JSON is read.
+ * A server may be anybody's. Its JSON is read nowhere else.
  */
 #ifndef SYNC_ANSWERS_H
 #define SYNC_ANSWERS_H
@@ -28,33 +28,36 @@ struct remote_session {
 	size_t nr_logs;
 	struct remote_file *file_at;
 	size_t nr_files;
-	size_t refused;              /* names that are none */
+	size_t refused;              /* invalid names */
 };
 
-/* Of GET /ingress/{id}/files. GROVE_EJSON if it makes no sense. Release it in any case. */
+/* Parses GET /ingress/{id}/files. GROVE_EJSON if it makes no sense. Release it in any case. */
 int remote_parse_about(struct grove_slice json, struct remote_session *out);
 void remote_session_release(struct remote_session *s);
 
-/* One session of the list: id, key and cwd. A non-zero result ends it. */
+/* Called with a session's id, key and cwd. A non-zero result ends the list. */
 typedef int remote_list_fn(void *payload, const char *id, const char *key, const char *cwd);
-/* A page of GET /sessions. *next gets the cursor of the next one; NULL: it was the last. Free it. */
+/*
+ * Parses a page of GET /sessions. *next gets the cursor of the next one, or NULL after the
+ * last. Free it.
+ */
 int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload, char **next);
 
 struct remote_put {
-	const char *sub;             /* NULL: the session's own */
+	const char *sub;             /* NULL for the session's own log */
 	uint64_t expected;
 	int follow;
-	const char *dialect, *cwd, *file;  /* for one that is created; may be NULL */
+	const char *dialect, *cwd, *file;  /* for a new session; may be NULL */
 	struct grove_slice body;
 	/* the answer */
 	uint64_t stored, skipped, differing, seq, generation;
 	int branched;
 	char leaf[256];
 };
-/* Of PUT /ingress/{id}. */
+/* Parses the answer to PUT /ingress/{id}. */
 int remote_parse_put(struct grove_slice json, struct remote_put *p);
 
-/* Is a relative name from elsewhere one of a file below a session? */
+/* Returns true if a relative name from elsewhere stays below a session. */
 int remote_name_ok(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * http.c: asking a server, with libcurl.
+ * http.c: requests to a server, with libcurl.
  */
 #include "http.h"
 
@@ -13,7 +13,7 @@
 #define ERROR_MAX ((size_t)64 << 10)
 #define CONNECT_SECONDS 15L
 #define SILENT_SECONDS 60L
-#define EVENT_SILENT_SECONDS 45L     /* the server sends something every 15 */
+#define EVENT_SILENT_SECONDS 45L     /* the server sends something every 15 seconds */
 
 struct http {
 	CURL *curl;
@@ -38,7 +38,7 @@ static int take_url(struct http *h, const char *url, char *why, size_t size)
 	}
 	while (n && url[n - 1] == '/')
 		n--;
-	/* a path, or a name and password, would end up in what other servers are told */
+	/* a path, or a user and password, would end up in requests to other servers */
 	if (n >= sizeof(h->base) || n < 8 || strpbrk(strstr(url, "://") + 3, "@?# \t") ||
 	    memchr(strstr(url, "://") + 3, '/', n - (size_t)(strstr(url, "://") + 3 - url))) {
 		snprintf(why, size, "'%.100s' is not the address of a server (it has a host and a port, and nothing else)", url);
@@ -114,12 +114,12 @@ int http_escape(struct grove_buf *out, const char *text, const char *keep)
 	return rc;
 }
 
-/* ----------------------------------------------------------------- one call */
+/* -------------------------------------------------------------- one request */
 
 struct asking {
 	struct http *h;
 	struct http_call *c;
-	int rc;                      /* what the sink said */
+	int rc;                      /* the result of the sink */
 };
 
 static size_t on_body(char *ptr, size_t one, size_t len, void *payload)
@@ -196,7 +196,7 @@ static struct curl_slist *headers_of(const struct http *h, const struct http_cal
 		snprintf(line, sizeof(line), "Content-Type: %s", c->type);
 		l = curl_slist_append(l, line);
 	}
-	/* waiting for a go-ahead costs a round trip for each batch */
+	/* waiting for 100 Continue costs a round trip for each batch */
 	return curl_slist_append(l, "Expect:");
 }
 
@@ -214,7 +214,7 @@ static int set_up(struct asking *a, const char *url, struct curl_slist *headers)
 #else
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-	/* as curl itself and OpenSSL do it: a team's own authority, without touching the system's */
+	/* as curl and OpenSSL do: trusts a team's own authority without changing the system */
 	if (getenv("SSL_CERT_FILE"))
 		curl_easy_setopt(e, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"));
 	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
@@ -241,15 +241,15 @@ static int set_up(struct asking *a, const char *url, struct curl_slist *headers)
 }
 
 /*
- * Is this the word of something else than grove: a proxy without its server, another
- * program? Then a 404 says nothing about a session.
+ * Returns true if the answer is not from grove, but from a proxy without its server or
+ * another program. A 404 then says nothing about a session.
  */
 static int is_foreign(const struct http_call *c)
 {
 	return c->status == 404 || c->status == 405 || c->status == 501 || (c->status >= 300 && c->status < 400);
 }
 
-/* The error that an answer tells: its code by name, and its sentence. */
+/* Reads the code and message of an error. */
 static int told_error(struct asking *a)
 {
 	struct http_call *c = a->c;

@@ -1,23 +1,23 @@
 /*
- * log.c: one log of both sides: compare, carry.
+ * log.c: compares one log on both sides, and carries lines over.
  *
  *	here     0 ────────── L ───── end        what is new here
  *	there    0 ─────── R ────── end          what is new there
  *
- * The first L lines here and the first R lines there have each other's (struct mark),
- * so only what follows is compared: a line of one side is missing on the other if it is
- * not among the new lines there. Each side is read once to know its lines; then what is
- * missing is stored, in batches, only if the other log still has the length that was seen
- * (expectedSeq, GROVE_CARRY_IF_SEQ). If it has not, all of it is done again. So a batch
- * that was stored but not acknowledged is found among the new lines, and not sent twice.
+ * The first L lines here and the first R lines there have the same content (struct mark),
+ * so only what follows is compared: a line of one side is missing on the other if it is not
+ * among the new lines there. Each side is read once to know its lines. Then what is missing
+ * is stored, in batches, provided that the other log still has the length that was seen
+ * (expectedSeq, GROVE_CARRY_IF_SEQ); otherwise everything is done again. So a batch that
+ * was stored but not acknowledged is found among the new lines, and not sent twice.
  *
- * If a mark does not hold any more (another generation, or another last line), all lines
- * are compared. What was in step then and is missing on the other side now was removed
- * there: it is reported, and neither removed here nor brought back.
+ * If a mark is no longer valid (another generation, or another last line), all lines are
+ * compared. A line that was in step and is now missing on the other side was removed there:
+ * this is reported, and the line is neither removed here nor restored there.
  *
- * A line that only says where the leaf is belongs to the side that wrote it. It is carried
- * only if something hangs below it, right before that. Where a new log is copied as
- * a whole, everything is carried, and the leaf follows.
+ * A line that only marks the leaf belongs to the side that wrote it. It is carried over
+ * only if something is below it, right before that. If a new log is copied as a whole,
+ * everything is carried over, and the leaf follows.
  */
 #include "sync.h"
 #include "table.h"
@@ -30,10 +30,10 @@
 #define BODY_MAX_BYTES ((size_t)60 << 20)   /* one line; the server takes 64 MiB */
 #define TRIES 12
 #define HELD_MAX 16
-#define AGAIN 1                             /* begin again: a log has changed meanwhile */
+#define AGAIN 1                             /* start over: a log has changed meanwhile */
 #define BLOB_REF "blob:sha256:"
 
-/* A leaf mark that may be needed: what hangs below it comes later. */
+/* A leaf mark that may be needed: something below it may come later. */
 struct held {
 	char *id;
 	struct grove_buf line;
@@ -50,15 +50,15 @@ struct side {
 	uint64_t seq, generation;
 	int there;
 	struct mark *mark;
-	uint64_t from;               /* the first line that is compared */
-	uint64_t known;              /* lines before this one were in step */
-	uint64_t last_hash;          /* of the last line that was read */
+	uint64_t from;               /* the first line to compare */
+	uint64_t known;              /* earlier lines were in step */
+	uint64_t last_hash;          /* of the last line read */
 	uint64_t last_seq;
 	struct table lines;
-	uint64_t hold;               /* the first mark that was left out; UINT64_MAX: none */
+	uint64_t hold;               /* the first mark that was left out; UINT64_MAX if none */
 	uint64_t missing;            /* lines that the other side has and this one lacks … */
-	uint64_t carried;            /* … and that it got */
-	uint64_t removed;            /* that were removed from this side */
+	uint64_t carried;            /* … and those of them that it got */
+	uint64_t removed;            /* lines removed from this side */
 };
 
 struct work {
@@ -72,9 +72,9 @@ struct work {
 	int follow_here, follow_there;   /* that side gets a whole log, and its leaf follows */
 	uint64_t differing, bad, too_long;
 	char first_differing[128];
-	uint64_t counted;            /* lines here when they were compared */
+	uint64_t counted;            /* lines here at the time of the comparison */
 	uint64_t pulled, pushed;
-	int rc;                      /* of a callback */
+	int rc;                      /* the result of a callback */
 };
 
 /* ------------------------------------------------------------------ helpers */
@@ -125,7 +125,7 @@ static int batch_add(struct batch *b, struct grove_slice line)
 	return 0;
 }
 
-/* Keeps the newest marks; of older ones nothing will be continued. */
+/* Keeps the newest marks; older ones are unlikely to be continued. */
 static int hold_mark(struct work *w, const struct grove_carry_line *l, struct grove_slice line, uint64_t seq)
 {
 	struct held *h;
@@ -162,7 +162,7 @@ static uint64_t first_held(const struct work *w)
 
 /* -------------------------------------------------------------------- blobs */
 
-/* The other side needs what the line refers to before the line itself. */
+/* The other side needs what a line refers to before the line itself. */
 static int carry_blob(struct work *w, const char *name, int push)
 {
 	struct job *j = w->j;
@@ -178,7 +178,7 @@ static int carry_blob(struct work *w, const char *name, int push)
 		if (!rc && bytes.len <= BODY_MAX_BYTES)
 			rc = remote_file_put(&j->s->remote, j->key, name, j->there.there ? NULL : j->dialect,
 					     j->there.there ? NULL : j->cwd_there, grove_buf_slice(&bytes));
-		/* what they refer to may be lost everywhere; the lines are not */
+		/* the blobs may be lost everywhere; the lines are not */
 		rc = rc == GROVE_ENOTSUP || rc == GROVE_ETOOBIG || rc == GROVE_EINVAL ? 0 : rc;
 	} else {
 		rc = grove_carry_file_get(j->carry, name, &bytes) ? 0 : 1;
@@ -334,7 +334,7 @@ static int carry_line(struct work *w, struct grove_slice line, const struct grov
 
 /* ---------------------------------------------------------------- comparing */
 
-/* Is the last line that was in step still what it was? */
+/* Checks that the last line that was in step has not changed. */
 static int check_last(struct work *w, struct side *s, struct grove_slice line, uint64_t seq)
 {
 	if (s->from && seq == s->from - 1 && s->mark->last && table_hash(line) != s->mark->last) {
@@ -348,7 +348,10 @@ static int check_last(struct work *w, struct side *s, struct grove_slice line, u
 	return 0;
 }
 
-/* A line that is not compared: about its own side, or nothing that can be carried. */
+/*
+ * Returns true for a line that is not compared: it concerns only its own side, or cannot be
+ * carried.
+ */
 static int passed_over(struct work *w, const struct grove_carry_line *l, struct grove_slice line, uint64_t seq,
 		       const struct side *s, int *rc)
 {
@@ -413,7 +416,7 @@ static int line_there(void *payload, struct grove_slice line, uint64_t seq)
 	is = table_ask(&w->here.lines, l.id, line);
 	if (is == TABLE_DIFFERS)
 		note_differing(w, l.id);
-	/* the server's own word about its leaf, unless all of its log is wanted */
+	/* the server's own leaf mark, unless its whole log is wanted */
 	if (is != TABLE_MISSING || (l.kind == GROVE_CARRY_LINE_LEAF && !w->follow_here))
 		return 0;
 	if (seq < w->there.known) {
@@ -424,7 +427,7 @@ static int line_there(void *payload, struct grove_slice line, uint64_t seq)
 	return w->j->s->ways & WAY_PULL ? carry_line(w, line, &l, 0) : 0;
 }
 
-/* Once more through the lines here: those that the server lacks. */
+/* Goes through the lines here again, for those that the server lacks. */
 static int line_to_send(void *payload, struct grove_slice line, uint64_t seq)
 {
 	struct work *w = payload;
@@ -484,7 +487,7 @@ static int split(void *payload, const char *ptr, size_t len)
 	return s->rc ? GROVE_ECANCELLED : 0;
 }
 
-/* Where to begin reading a side: with the last line in step, or a mark before it. */
+/* Returns where to begin reading a side: at the last line in step, or at a mark before it. */
 static uint64_t begin_at(const struct side *s)
 {
 	uint64_t at = s->from ? s->from - 1 : 0;
@@ -530,7 +533,7 @@ static int read_there(struct work *w)
 		return w->rc;
 	if (rc == GROVE_ENOTFOUND)
 		return AGAIN;
-	/* it has grown since it was asked about: these are the lines that were read */
+	/* it has grown since we asked: these are the lines that were read */
 	if (!rc && (st.generation != w->there.generation || st.seq < w->there.seq))
 		return AGAIN;
 	if (!rc && st.seq != w->there.seq)
@@ -568,7 +571,7 @@ static void remember(struct work *w)
 
 	m->differing = w->differing;
 	m->copying = 0;
-	/* lines that were not carried stay ahead of the mark */
+	/* lines that were not carried over stay after the mark */
 	if ((w->here.missing && !(w->j->s->ways & WAY_PULL)) || (w->there.missing && !(w->j->s->ways & WAY_PUSH)) ||
 	    w->too_long)
 		return;
@@ -630,7 +633,7 @@ static void begin(struct work *w)
 {
 	int new_here, new_there, all;
 
-	/* a log that is gone as a whole is begun again: nothing in it was removed */
+	/* a log that is completely gone starts over: nothing in it counts as removed */
 	if (!w->here.there || !w->there.there) {
 		memset(&w->m->here, 0, sizeof(w->m->here));
 		memset(&w->m->there, 0, sizeof(w->m->there));
@@ -638,7 +641,7 @@ static void begin(struct work *w)
 	new_here = is_new(&w->here, &w->m->here);
 	new_there = is_new(&w->there, &w->m->there);
 	all = new_here || new_there;
-	/* what was found before the marks still holds */
+	/* what was found before the marks is still valid */
 	if (!all)
 		w->differing = w->m->differing;
 	w->here.mark = &w->m->here;
@@ -648,7 +651,7 @@ static void begin(struct work *w)
 	w->here.known = new_here ? 0 : w->m->here.seq;
 	w->there.known = new_there ? 0 : w->m->there.seq;
 	w->here.hold = w->there.hold = UINT64_MAX;
-	/* a copy that has only begun is continued as one, where nobody else can have gone on */
+	/* a copy that was interrupted is continued as one, if nobody can have continued from it */
 	w->follow_here = !w->here.there;
 	w->follow_there = !w->there.there || w->m->copying;
 }
@@ -684,7 +687,7 @@ static int attempt(struct work *w)
 		rc = flush(w, 0);
 	w->there.hold = first_held(w) < w->there.hold ? first_held(w) : w->there.hold;
 	clear_held(w);
-	/* the other side has lines of its own: it is no copy any more */
+	/* the other side has its own lines, so it is no longer a copy */
 	w->follow_there = w->follow_there && !w->here.missing;
 	table_rewind(&w->there.lines);
 	if (!rc && w->counted)
@@ -699,7 +702,7 @@ static int attempt(struct work *w)
 	return rc;
 }
 
-/* The server's log as it is now, after it turned out to have changed. */
+/* Gets the current state of the server's log, after it turned out to have changed. */
 static int look_again(struct work *w, struct remote_log *there, int *is_there)
 {
 	struct remote_session s;

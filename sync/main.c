@@ -1,8 +1,8 @@
 /*
  * main.c: grove-sync, the program behind `grove push`, `pull` and `mirror`.
  *
- * A program of its own, so that libcurl is loaded by nobody else: `grove` hands its
- * words over by exec.
+ * It is a separate program so that libcurl is loaded by nobody else; `grove` passes its
+ * arguments on through exec.
  */
 #include "sync.h"
 
@@ -33,17 +33,18 @@ static void catch_stop(void)
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_stop;
-	sa.sa_flags = (int)SA_RESETHAND; /* a second one ends it at once */
+	sa.sa_flags = (int)SA_RESETHAND; /* a second signal kills it at once */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* --------------------------------------------------------- sessions to carry */
+/* ------------------------------------------------------ sessions to carry over */
 
 struct pick {
-	char *id, *what, *key;       /* `what` NULL: not here; `key` NULL: its id */
+	char *id, *what, *key;       /* `what` is NULL if it is not here; `key` is NULL to use the
+	                                id */
 	int named;
 };
 
@@ -51,8 +52,8 @@ struct picks {
 	struct sync *s;
 	struct pick *at;
 	size_t nr, cap;
-	int everywhere;              /* not only of this directory */
-	char **names;                /* that were given */
+	int everywhere;              /* in all directories */
+	char **names;                /* the names given */
 	int nr_names;
 	uint64_t unread;             /* what could not be read */
 };
@@ -105,7 +106,7 @@ static const char *what_of(const struct grove_list_item *i)
 	return i->path && *i->path == '/' ? i->path : i->id;
 }
 
-/* Sessions here: all of them, or those of this directory. */
+/* Picks sessions here: all, or those of this directory. */
 static int pick_here(struct picks *p, int all)
 {
 	struct grove_list_options o = { .size = sizeof(o), .flags = all ? GROVE_LIST_ALL : 0u, .skipped = on_skipped,
@@ -168,7 +169,7 @@ static int match_there(void *payload, const char *id, const char *key, const cha
 	return 0;
 }
 
-/* A session that was named: of this machine, else of the server. */
+/* Picks a named session: on this machine, or else on the server. */
 static int pick_named(struct picks *p, const char *name)
 {
 	struct cli *c = p->s->c;
@@ -243,7 +244,7 @@ int mirror_wants(void *payload, const char *id, const char *cwd)
 	return yes;
 }
 
-/* All of them, one after the other. */
+/* Handles all of them, one after the other. */
 static int run_all(void *payload)
 {
 	struct picks *p = payload;
@@ -268,7 +269,7 @@ struct words {
 	int all;
 };
 
-/* FROM is where sessions come from: this machine, or for a pull the server. */
+/* FROM is where sessions come from: this machine or, for a pull, the server. */
 static int take_maps(struct sync *s, const struct words *w)
 {
 	char why[300];
@@ -322,7 +323,7 @@ static int is_database(const char *store)
 	return !strncmp(store, "sqlite:", 7) || !strncmp(store, "mysql:", 6) || !strncmp(store, "memory:", 7);
 }
 
-/* What is remembered is about the stores that are used now. */
+/* The remembered state depends on the stores in use. */
 static int open_grove(struct picks *p)
 {
 	struct cli *c = p->s->c;
@@ -330,7 +331,7 @@ static int open_grove(struct picks *p)
 	const char *env = getenv("GROVE_STORE");
 	int rc = cli_start(c);
 
-	/* pull and mirror may make one */
+	/* pull and mirror may create one */
 	if (!rc && !strcmp(c->command, "push"))
 		rc = cli_stores(c);
 	if (rc)

@@ -1,11 +1,11 @@
 /*
- * mirror.c: keeping both sides in step.
+ * mirror.c: keeps both sides in step.
  *
- * Changes here come from a watch of the list, changes there from the server's /events,
- * which a thread of its own reads. Each says which session to look at; what there is to
- * carry is found out by comparing, as always. So a change that is told twice, or that was
- * our own, costs a question and nothing else, and one that was missed is found when all
- * sessions are compared: after every outage, and every few minutes.
+ * Changes here come from a watch of the list; changes there come from the server's /events,
+ * which a separate thread reads. Each only says which session to look at; what to carry
+ * over is found by comparing, as always. So a change that is reported twice, or that was
+ * our own, costs one request, and a missed one is found when all sessions are compared:
+ * after every outage, and every few minutes.
  */
 #include "sync.h"
 
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#define QUIET_MS 150             /* changes of a moment are looked at together */
+#define QUIET_MS 150             /* changes within this time are handled together */
 #define ALL_MS (5 * 60 * 1000)
 #define PAUSE_MS 500             /* after an outage; doubled each time … */
 #define PAUSE_MAX_MS 60000       /* … up to this */
@@ -31,7 +31,7 @@ struct changed {
 	pthread_mutex_t lock;
 	char **id;
 	size_t nr;
-	int all;                     /* too many, or it is not known which */
+	int all;                     /* too many, or it is unknown which */
 };
 
 struct mirror {
@@ -43,7 +43,7 @@ struct mirror {
 	int has_thread;
 	atomic_int ending, connected;
 	struct grove_buf line;       /* of the stream */
-	int of_list;                 /* the event is about the list */
+	int of_list;                 /* the event concerns the list */
 	int (*all)(void *payload);
 	void *payload;
 };
@@ -77,7 +77,7 @@ static void note(struct changed *c, const char *id)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* All of them, and forgets them. */
+/* Takes all of them, and clears the set. */
 static void take(struct changed *c, char ***id, size_t *nr, int *all)
 {
 	pthread_mutex_lock(&c->lock);
@@ -99,7 +99,7 @@ static void free_ids(char **id, size_t nr)
 
 /* ------------------------------------------------------------------- there */
 
-/* "event: sessions", then "data: {…}" with the key of one. */
+/* Parses "event: sessions", then "data: {…}" with a session's key. */
 static void event_line(struct mirror *m, struct grove_slice line)
 {
 	struct grove_slice json, key, text;
@@ -174,7 +174,7 @@ static void *listen_there(void *payload)
 
 /* -------------------------------------------------------------------- here */
 
-/* Waits for the first change, and a moment for those that come with it. */
+/* Waits for the first change, and a moment longer for those that come with it. */
 static void listen_here(struct mirror *m, int64_t most)
 {
 	int64_t until = now_ms() + most, ms;
@@ -192,7 +192,7 @@ static void listen_here(struct mirror *m, int64_t most)
 			ms = ms < QUIET_MS ? ms : QUIET_MS;
 		if (ms <= 0 || sync_stopped())
 			return;
-		/* a signal that came right before must not wait for long */
+		/* do not wait long, in case a signal came just before */
 		ms = ms < 500 ? ms : 500;
 		if (!grove_watch_next(m->watch, ms, &e)) {
 			if (e.kind != GROVE_EVENT_REMOVE)
@@ -211,7 +211,7 @@ static int sync_one(struct mirror *m, const char *key)
 	const char *cwd = NULL;
 	int rc, here;
 
-	/* the server calls a session by its id and, if that is not unique, its store */
+	/* the server names a session by its id and, if that is not unique, its store */
 	snprintf(id, sizeof(id), "%s", key);
 	tilde = strrchr(id, '~');
 	if (tilde && strlen(tilde) == 5)
@@ -268,7 +268,7 @@ static void stop(struct mirror *m)
 	grove_buf_release(&m->line);
 }
 
-/* 0; the server is away: GROVE_EIO. */
+/* Returns 0, or GROVE_EIO if the server is away. */
 static int look(struct mirror *m, int all)
 {
 	char **id;

@@ -105,7 +105,7 @@ int remote_list(struct remote *r, const char *cwd, remote_list_fn *fn, void *pay
 			rc = remote_parse_list(grove_buf_slice(&c.answer), fn, payload, &next);
 		rc = no_sense(r, &c, rc);
 		grove_buf_release(&path);
-		/* a server that hands out the same page for ever */
+		/* a server that returns the same page forever */
 		if (next && last && !strcmp(next, last))
 			break;
 	}
@@ -114,7 +114,7 @@ int remote_list(struct remote *r, const char *cwd, remote_list_fn *fn, void *pay
 	return rc;
 }
 
-/* Lines out of pieces. */
+/* Splits pieces into lines. */
 struct splitting {
 	remote_line_fn *fn;
 	void *payload;
@@ -164,7 +164,7 @@ int remote_lines(struct remote *r, const char *id, const char *sub, uint64_t aft
 		rc = http_ask(r->http, &c);
 	out->seq = c.seq;
 	out->generation = c.generation;
-	/* not one line more or less than it said */
+	/* exactly the number of lines that it announced */
 	if (!rc && (!c.has_state || s.part.len || (s.seq != c.seq && after < c.seq)))
 		rc = GROVE_EJSON;
 	grove_buf_release(&s.part);

@@ -1,5 +1,5 @@
 /*
- * remote.h: the sessions of a server. What it says was checked (answers.h).
+ * remote.h: the sessions of a server. Its answers were checked (answers.h).
  */
 #ifndef SYNC_REMOTE_H
 #define SYNC_REMOTE_H
@@ -8,20 +8,20 @@
 #include "http.h"
 
 /*
- * All of these return 0 or a negative grove_error, and the reason in `why` (400 bytes).
- * GROVE_EIO with *outage set: the server cannot be reached now.
+ * All of these return 0 or a negative grove_error, with the reason in `why` (400 bytes).
+ * GROVE_EIO with *outage set if the server cannot be reached now.
  */
 struct remote {
 	struct http *http;
-	const char *store;           /* where it is to create sessions; NULL: it knows */
+	const char *store;           /* where it creates sessions; NULL to let it decide */
 	int outage;
 	char why[400];
 };
 
-/* A session by its id or key; `there` is 0 if it has none. Release it in any case. */
+/* Gets a session by its id or key; `there` is 0 if it does not exist. Release it in any case. */
 int remote_about(struct remote *r, const char *id, struct remote_session *out);
 
-/* `cwd` NULL: of all directories. */
+/* `cwd` NULL for all directories. */
 int remote_list(struct remote *r, const char *cwd, remote_list_fn *fn, void *payload);
 
 /* Lines from `after` on. GROVE_ENOTFOUND. */
@@ -39,7 +39,7 @@ int remote_leaf(struct remote *r, const char *id, const char *leaf);
 int remote_file_get(struct remote *r, const char *id, const char *name, struct grove_buf *out);
 int remote_file_put(struct remote *r, const char *id, const char *name, const char *dialect, const char *cwd,
 		    struct grove_slice bytes);
-/* 1: it is there. */
+/* Returns 1 if it exists. */
 int remote_file_has(struct remote *r, const char *id, const char *name);
 
 #endif

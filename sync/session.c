@@ -10,7 +10,7 @@
 
 #define FILE_MAX_BYTES ((size_t)60 << 20)
 
-/* Names of what belongs to a session here. */
+/* The names of what belongs to a session here. */
 struct part {
 	char *name;
 	uint64_t size;
@@ -65,7 +65,7 @@ static int fail_here(struct job *j, int rc)
 	return 1;
 }
 
-/* A failure of the server: give up where nothing else will go better. */
+/* Handles a failure of the server: gives up if nothing else can succeed. */
 static int fail_there(struct job *j, int rc)
 {
 	if (j->s->remote.outage || rc == GROVE_EACCESS || rc == GROVE_ECANCELLED || rc == GROVE_ENOMEM)
@@ -76,7 +76,7 @@ static int fail_there(struct job *j, int rc)
 
 /* ---------------------------------------------------------------- two sides */
 
-/* Whether a session that one side lacks was there before. */
+/* Returns true if a session that one side lacks was there before. */
 static int was_in_step(const struct job *j)
 {
 	for (size_t i = 0; i < j->mark.nr_logs; i++)
@@ -121,7 +121,7 @@ static int open_here(struct job *j)
 	return rc ? fail_here(j, rc) : 0;
 }
 
-/* The two agree on whose session it is? */
+/* Checks that both sides agree on the session's agent. */
 static int agree(struct job *j)
 {
 	int claude = !strcmp(j->dialect, "claude");
@@ -136,7 +136,7 @@ static int agree(struct job *j)
 	return 0;
 }
 
-/* 1: there is nothing to do. */
+/* Returns 1 if there is nothing to do. */
 static int meet(struct job *j)
 {
 	struct sync *s = j->s;
@@ -160,7 +160,7 @@ static int meet(struct job *j)
 			report_problem(j, GROVE_ENOTFOUND, "there is no such session");
 		return 1;
 	}
-	/* a removal is not carried over, and what was removed does not come back by itself */
+	/* a removal is not carried over, and what was removed is not restored unasked */
 	if (was_in_step(j) && !j->named && (!j->what || !j->there.there)) {
 		report_note(j, j->what ? "deletedThere" : "deletedHere", 1, "it was deleted %s",
 			    j->what ? "on the server and stays here" : "here and stays on the server");
@@ -177,7 +177,7 @@ static int meet(struct job *j)
 
 /* ------------------------------------------------------------------ hydrate */
 
-/* The lines of a remote log that arrived as a whole, in a file that nobody else sees. */
+/* The lines of a complete remote log, in a private file. */
 struct spool {
 	FILE *f;
 	struct grove_buf line;
@@ -208,7 +208,7 @@ static int next_line(void *payload, struct grove_slice *line)
 	return 0;
 }
 
-/* Does the log here have a line that the server lacks? */
+/* Whether the log here has a line that the server lacks. */
 struct lacking {
 	struct table there;
 	struct job *j;
@@ -238,7 +238,7 @@ static int count_lacking(void *payload, const char *ptr, size_t len)
 	struct grove_carry_line k = { .size = sizeof(k) };
 	const char *end = ptr + len, *lf;
 
-	/* the log is read in runs of whole lines, but for very long ones: those count as lacking */
+	/* the log is read in runs of complete lines; a very long line counts as lacking */
 	for (; ptr < end; ptr = lf + 1) {
 		struct grove_slice line;
 
@@ -258,9 +258,9 @@ static int count_lacking(void *payload, const char *ptr, size_t len)
 }
 
 /*
- * Claude's own file becomes the server's log, at once, after all of it has come: a
- * program that resumes the session meanwhile finds the old one or the new one. Returns 1
- * if it was done, 0 if the lines have to be carried one by one.
+ * Replaces Claude's own file by the server's log at once, after all of it has arrived: a
+ * program that resumes the session meanwhile finds the old one or the new one. Returns 1 if
+ * it was done, 0 if the lines have to be carried over one by one.
  */
 static int hydrate(struct job *j)
 {
@@ -299,7 +299,7 @@ static int hydrate(struct job *j)
 			report_problem(j, rc, "%s", why.message);
 			rc = 1;
 		}
-		/* what is in step is found out by comparing, the next time and right now */
+		/* comparing shows what is in step, now and the next time */
 		if (m)
 			memset(&m->here, 0, sizeof(m->here));
 	}
@@ -314,7 +314,7 @@ static int hydrate(struct job *j)
 	return rc == GROVE_EJSON ? 0 : rc ? 1 : 2;
 }
 
-/* After that the session is here; open it as one that is. */
+/* The session is here now; opens it as such. */
 static int reopen(struct job *j)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
@@ -379,12 +379,12 @@ static int begins_with(const struct grove_buf *a, const struct grove_buf *b)
 	return a->len >= b->len && (!b->len || !memcmp(a->ptr, b->ptr, b->len));
 }
 
-/* Both have it, with other bytes: the one that changed alone, or only grew, is newer. */
+/* Both have it, with different contents: the side that changed alone, or only grew, is newer. */
 static int settle(struct job *j, const struct file *f, struct file_mark *m, const struct grove_buf *here,
 		  const struct grove_buf *there, uint64_t *hash)
 {
 	uint64_t h = table_hash(grove_buf_slice(here)), t = table_hash(grove_buf_slice(there));
-	int newer = 0, rc;                       /* WAY_PUSH: ours, WAY_PULL: theirs */
+	int newer = 0, rc;                       /* WAY_PUSH: ours; WAY_PULL: theirs */
 
 	if (h == t) {
 		*hash = h;
@@ -492,7 +492,7 @@ static int sync_subs(struct job *j, const struct parts *parts)
 	return rc;
 }
 
-/* A whole copy continues where the other side does. */
+/* A complete copy continues where the other side does. */
 static int same_leaf(struct job *j)
 {
 	struct grove_carry_about a = { .size = sizeof(a) };
@@ -510,7 +510,7 @@ static int same_leaf(struct job *j)
 			rc = grove_session_set_leaf(s, j->there.leaf, &o, NULL);
 		grove_session_close(s);
 	}
-	/* all lines are there: that it continues elsewhere is no failure */
+	/* all lines are there; that it continues elsewhere is not a failure */
 	return j->s->remote.outage ? rc : 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * state.c: what is remembered of a server between runs.
+ * state.c: what is remembered about a server between runs.
  */
 #include "state.h"
 
@@ -49,7 +49,7 @@ static int find_dir(struct state *s, const char *url)
 	return *s->dir ? 0 : -1;
 }
 
-/* The name of a session's file: nothing in an id can make it another one. */
+/* The file name of a session: escaped, so that an id cannot lead elsewhere. */
 static void path_of(const struct state *s, const char *id, char *path, size_t size)
 {
 	uint64_t hash = table_hash(grove_str(id));
@@ -59,7 +59,7 @@ static void path_of(const struct state *s, const char *id, char *path, size_t si
 	snprintf(path, size, "%.4000s/%016llx", s->dir, (unsigned long long)hash);
 }
 
-/* Replaces a file as a whole. */
+/* Replaces a file atomically. */
 static int replace(const struct state *s, const char *path, struct grove_slice text)
 {
 	char tmp[4200], dir[4096];
@@ -112,7 +112,7 @@ static char *mapped(const char *from, const char *to, const char *cwd)
 	size_t n = strlen(from);
 	char *out;
 
-	/* "/" and "/home/" end in what separates */
+	/* "/" and "/home/" end in a separator */
 	while (n > 1 && from[n - 1] == '/')
 		n--;
 	if (strncmp(cwd, from, n) || (cwd[n] && cwd[n] != '/' && n > 1))

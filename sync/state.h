@@ -1,10 +1,10 @@
 /*
- * state.h: what is remembered of a server between runs.
+ * state.h: what is remembered about a server between runs.
  *
- * For each session, how far its logs were in step: `here` lines of this machine and
- * `there` lines of the server have each other's. It only saves work, and tells what was
- * removed from what is new: if it is lost, everything is compared. A file of it is
- * replaced as a whole, after the lines that it speaks of were stored.
+ * For each session, how far its logs were in step: `here` lines on this machine and `there`
+ * lines on the server have the same content. This only saves work, and distinguishes what
+ * was removed from what is new: if it is lost, everything is compared. Its files are
+ * replaced atomically, after the lines that they describe were stored.
  *
  *	$XDG_STATE_HOME/grove/sync/SERVER/server      its address, and the map of directories
  *	$XDG_STATE_HOME/grove/sync/SERVER/SESSION     one session
@@ -15,17 +15,18 @@
 #include <grove.h>
 
 struct mark {
-	uint64_t seq;                /* lines that are in step; 0: nothing is known */
+	uint64_t seq;                /* lines in step; 0 if unknown */
 	uint64_t generation;
-	uint64_t last;               /* hash of the last of them; 0: unknown */
-	uint64_t hold;               /* lines from here on may be needed: leaf marks that were left out */
+	uint64_t last;               /* hash of the last of them; 0 if unknown */
+	uint64_t hold;               /* lines from here on may be needed: leaf marks that were
+	                                left out */
 };
 
 struct log_mark {
-	char *sub;                   /* "": the session's own */
+	char *sub;                   /* "" for the session's own log */
 	struct mark here, there;
-	uint64_t differing;          /* entries that both have with other bytes */
-	int copying;                 /* a new log is being copied, and may not be whole yet */
+	uint64_t differing;          /* entries with different contents on both sides */
+	int copying;                 /* a new log is being copied, and may be incomplete */
 };
 
 struct file_mark {
@@ -46,30 +47,35 @@ struct map {
 };
 
 struct state {
-	char dir[4096];              /* "": nowhere to remember anything */
-	struct grove_buf scope;      /* the stores of this machine that it is about; empty: the agents' own */
+	char dir[4096];              /* "" if nothing can be remembered */
+	struct grove_buf scope;      /* the stores of this machine that it concerns; empty for the
+	                                agents' own */
 	struct map *map;
 	size_t nr_maps;
 };
 
-/* Reads the map of a server. -1 and a sentence if it cannot be read. */
+/* Reads the map of a server. Returns -1 and a message if that fails. */
 int state_open(struct state *s, const char *url, char *why, size_t size);
 void state_close(struct state *s);
-/* Adds a pair, in the place of one with the same `here` or `there`. -1: no memory. */
+/* Adds a pair, replacing one with the same `here` or `there`. Returns -1 if out of memory. */
 int state_map(struct state *s, const char *here, const char *there);
-/* Remembers the map. */
+/* Stores the map. */
 int state_save(const struct state *s, const char *url, char *why, size_t size);
 
-/* A directory as the other side calls it: the longest that fits; yours to free. */
+/* Translates a directory to the other side, by the longest match; free() it. */
 char *state_there(const struct state *s, const char *cwd);
 char *state_here(const struct state *s, const char *cwd);
 
-/* What was remembered of a session; nothing is not a failure. Release it. -1: no memory. */
+/*
+ * Loads what is known about a session; nothing is not a failure. Release it. Returns -1 if
+ * out of memory.
+ */
 int state_load(const struct state *s, const char *id, struct session_mark *out);
 void state_release(struct session_mark *m);
-/* -1 and errno. */
+/* Returns -1 with errno. */
 int state_store(const struct state *s, const struct session_mark *m);
-struct log_mark *state_log(struct session_mark *m, const char *sub);      /* made if need be; NULL: no memory */
+struct log_mark *state_log(struct session_mark *m, const char *sub);      /* created if necessary;
+                                                                             NULL if out of memory */
 struct file_mark *state_file(struct session_mark *m, const char *name);   /* the same */
 
 #endif

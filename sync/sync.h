@@ -1,18 +1,18 @@
 /*
- * sync.h: sessions of this machine and of a server, in step.
+ * sync.h: keeps the sessions of this machine and of a server in step.
  *
- *	http.c      asking a server
- *	answers.c   what its answers say, checked
+ *	http.c      requests to a server
+ *	answers.c   its answers, parsed and checked
  *	remote.c    its sessions
  *	state.c     what is remembered
  *	table.c     which lines a log has
- *	log.c       one log of both sides: compare, carry
- *	session.c   one session: its logs, its files
+ *	log.c       one log on both sides: compare, carry over
+ *	session.c   one session: its logs and files
  *	report.c    what was done
  *	mirror.c    keeping both in step
  *	main.c      which sessions
  *
- * docs/internals/sync.md tells how it works, and why nothing is lost or doubled.
+ * docs/internals/sync.md describes how it works, and why nothing is lost or duplicated.
  */
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
@@ -42,7 +42,7 @@ struct sync {
 	int again;                   /* forget what is remembered */
 	int files_here;              /* new sessions are files, not rows of a database */
 	struct totals totals;
-	struct out list;             /* JSON: one object for each session with something to tell */
+	struct out list;             /* JSON: one object for each session with something to report */
 	int listed;
 };
 
@@ -50,8 +50,8 @@ struct sync {
 struct job {
 	struct sync *s;
 	const char *id;
-	const char *key;             /* what the server calls it */
-	const char *what;            /* what names it here; NULL: it is not here */
+	const char *key;             /* its name on the server */
+	const char *what;            /* its name here; NULL if it is not here */
 	int named;                   /* the user asked for it */
 	struct grove_carry *carry;
 	struct remote_session there;
@@ -60,17 +60,21 @@ struct job {
 	/* what was done */
 	uint64_t pushed, pulled, files_pushed, files_pulled;
 	int branched_here, branched_there;
-	int copied_here, copied_there;   /* as a whole: the leaf is to be the same */
+	int copied_here, copied_there;   /* as a whole, so that the leaf is to be the same */
 	char leaf_there[256];
 	int failed;
 	struct out problems;         /* JSON objects with commas */
-	struct out notes;            /* the same: what was not carried over, and is no failure */
+	struct out notes;            /* the same for what was not carried over without being a
+	                                failure */
 };
 
-/* Brings one session in step. 0; negative: give up altogether (no server, no memory, interrupted). */
+/*
+ * Brings one session in step. Returns 0, or a negative code to give up altogether (no
+ * server, no memory, interrupted).
+ */
 int sync_session(struct sync *s, const char *what, const char *id, const char *key, int named);
 
-/* log.c: one log. As above; problems of the log are reported. */
+/* log.c: handles one log. As above; problems of the log are reported. */
 int sync_log(struct job *j, const char *sub, const struct remote_log *there);
 
 /* report.c */

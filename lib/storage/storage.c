@@ -420,6 +420,13 @@ static struct grove_storage_call call_of(enum grove_storage_op op, const char *p
 					    .path = path };
 }
 
+static int run_path(struct grove_storage *st, enum grove_storage_op op, const char *path)
+{
+	struct grove_storage_call c = call_of(op, path);
+
+	return grove_storage_run(st, &c);
+}
+
 int grove_storage_ensure_dir(struct grove_storage *st, const char *dir)
 {
 	struct grove_storage_call c = call_of(GROVE_STORAGE_ENSURE_DIR, dir);
@@ -429,9 +436,7 @@ int grove_storage_ensure_dir(struct grove_storage *st, const char *dir)
 
 int grove_storage_exists(struct grove_storage *st, const char *path)
 {
-	struct grove_storage_call c = call_of(GROVE_STORAGE_EXISTS, path);
-
-	return grove_storage_run(st, &c);
+	return run_path(st, GROVE_STORAGE_EXISTS, path);
 }
 
 int grove_storage_write_text(struct grove_storage *st, const char *path, struct grove_slice text)
@@ -531,16 +536,12 @@ int grove_storage_rename(struct grove_storage *st, const char *from, const char 
 
 int grove_storage_unlink(struct grove_storage *st, const char *path)
 {
-	struct grove_storage_call c = call_of(GROVE_STORAGE_UNLINK, path);
-
-	return grove_storage_run(st, &c);
+	return run_path(st, GROVE_STORAGE_UNLINK, path);
 }
 
 int grove_storage_delete_session_with_artifacts(struct grove_storage *st, const char *path)
 {
-	struct grove_storage_call c = call_of(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS, path);
-
-	return grove_storage_run(st, &c);
+	return run_path(st, GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS, path);
 }
 
 int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, const char *path,
@@ -562,16 +563,12 @@ int grove_storage_set_title(struct grove_storage *st, const char *path, const st
 
 int grove_storage_lock(struct grove_storage *st, const char *path)
 {
-	struct grove_storage_call c = call_of(GROVE_STORAGE_LOCK, path);
-
-	return grove_storage_run(st, &c);
+	return run_path(st, GROVE_STORAGE_LOCK, path);
 }
 
 int grove_storage_unlock(struct grove_storage *st, const char *path)
 {
-	struct grove_storage_call c = call_of(GROVE_STORAGE_UNLOCK, path);
-
-	return grove_storage_run(st, &c);
+	return run_path(st, GROVE_STORAGE_UNLOCK, path);
 }
 
 int grove_storage_open_writer(struct grove_storage *st, const char *path,

@@ -141,6 +141,19 @@ static int read_only(struct grove_detail *d)
 	return grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 }
 
+/* Begins a change: the lock is held, unless it fails. */
+static int begin_change(struct grove_store_log *l, struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+	int rc;
+
+	if (!grove__memory_log(l)->writable)
+		return read_only(d);
+	grove__memory_lock(m);
+	rc = grove__memory_may_write(grove__memory_log(l), d);
+	return rc ? grove__memory_unlock(m, rc) : 0;
+}
+
 static int memory_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
 		       struct grove_store_log **out, struct grove_detail *d)
 {
@@ -300,12 +313,9 @@ static int memory_append_on(struct grove_store_log *l, const struct grove_store_
 	int rc;
 
 	(void)sync;
-	if (!grove__memory_log(l)->writable)
-		return read_only(d);
-	grove__memory_lock(m);
-	rc = grove__memory_may_write(grove__memory_log(l), d);
+	rc = begin_change(l, d);
 	if (rc)
-		return grove__memory_unlock(m, rc);
+		return rc;
 	if (expect != GROVE_ANY_POS && expect != s->nr)
 		return grove__memory_unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
 					     "another writer appended first"));
@@ -347,13 +357,12 @@ static int memory_replace(struct grove_store_log *l, uint64_t pos, struct grove_
 	int rc;
 
 	(void)sync;
-	if (!grove__memory_log(l)->writable)
-		return read_only(d);
-	grove__memory_lock(m);
-	rc = grove__memory_may_write(grove__memory_log(l), d);
-	if (!rc && pos >= s->nr)
+	rc = begin_change(l, d);
+	if (rc)
+		return rc;
+	if (pos >= s->nr)
 		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line no longer exists");
-	else if (!rc && s->lines[pos].len != line.len)
+	else if (s->lines[pos].len != line.len)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "the new line must have the length of the old one");
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
@@ -375,13 +384,12 @@ static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect,
 	int rc;
 
 	(void)sync;
-	if (!grove__memory_log(l)->writable)
-		return read_only(d);
-	grove__memory_lock(m);
-	rc = grove__memory_may_write(grove__memory_log(l), d);
-	if (!rc && expect != s->nr)
+	rc = begin_change(l, d);
+	if (rc)
+		return rc;
+	if (expect != s->nr)
 		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
-	else if (!rc && pos > s->nr)
+	else if (pos > s->nr)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "no line begins there");
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
@@ -409,13 +417,11 @@ static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *
 	int rc;
 
 	(void)flags;
-	if (!grove__memory_log(l)->writable)
-		return read_only(d);
-	grove__memory_lock(m);
-	before = s->nr;
-	rc = grove__memory_unlock(m, grove__memory_may_write(grove__memory_log(l), d));
+	rc = begin_change(l, d);
 	if (rc)
 		return rc;
+	before = s->nr;
+	grove__memory_unlock(m, 0);
 	if (expect != GROVE_ANY_POS && expect != before)
 		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	/* `next` may read this very log: no lock while it runs */

@@ -1,8 +1,9 @@
 /*
- * act.c: what opens and changes sessions.
+ * act.c: opens and changes sessions.
  *
- * The session on the screen is open for reading. To change it, it is opened once more for
- * writing, as a command would, and closed again: nothing is locked while somebody looks.
+ * The session on the screen is open for reading. To change it, it is opened a second time
+ * for writing, as a command would, and closed again, so nothing is locked while somebody
+ * looks.
  */
 #include "browse.h"
 
@@ -37,7 +38,7 @@ void act_complain(struct browse *b, const char *fmt, ...)
 	b->bad = 1;
 }
 
-/* What a handle says about it, or else the library; `s` may be NULL. */
+/* Reports the error of a handle, or else the library's; `s` may be NULL. */
 static void complain(struct browse *b, struct grove_session *s, int err)
 {
 	struct grove_detail why;
@@ -62,7 +63,7 @@ int act_list(struct browse *b, unsigned flags)
 	struct grove_list *l = NULL;
 	int err;
 
-	/* costs may have to be read first: the background does that */
+	/* costs may have to be read first, which happens in the background */
 	if (!b->list.costs)
 		lo.flags &= ~(unsigned)GROVE_LIST_COST;
 	err = grove_list(b->c->g, &lo, &l);
@@ -186,7 +187,7 @@ int act_open(struct browse *b, const char *key)
 	return 0;
 }
 
-/* Finds an entry in a log that was rewritten: by its id. */
+/* Finds an entry by its id in a log that was rewritten. */
 static uint32_t same_entry(struct grove_view *old, struct grove_view *v, uint32_t entry)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -197,7 +198,7 @@ static uint32_t same_entry(struct grove_view *old, struct grove_view *v, uint32_
 	return i;
 }
 
-/* A later view: what was selected stays, and who was at the end is there again. */
+/* Switches to a newer view: the selection stays, and a reader at the end stays at the end. */
 static void take_view(struct browse *b, struct grove_view *v)
 {
 	struct grove_view *old = b->v;
@@ -207,7 +208,7 @@ static void take_view(struct browse *b, struct grove_view *v)
 
 	if (to == grove_view_leaf(old))
 		to = grove_view_leaf(v);
-	/* the numbers of entries mean nothing after a rewrite */
+	/* the numbers of entries change with a rewrite */
 	if (grove_view_generation(v) != grove_view_generation(old)) {
 		to = grove_view_leaf(v);
 		current = same_entry(old, v, current);
@@ -262,7 +263,7 @@ static struct grove_session *open_to_write(struct browse *b)
 	return NULL;
 }
 
-/* It was done, or not: close, tell, and show what is there now. */
+/* Ends a change: closes the session, reports the result, and shows the new state. */
 static void written(struct browse *b, struct grove_session *s, int err, const char *words)
 {
 	if (err < 0)
@@ -275,7 +276,7 @@ static void written(struct browse *b, struct grove_session *s, int err, const ch
 	list_again(b);
 }
 
-/* The id of the entry that is selected; NULL: none, which was told. */
+/* Returns the id of the selected entry; NULL, after a message, if there is none. */
 static const char *selected_id(struct browse *b)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -365,7 +366,7 @@ void act_delete(struct browse *b)
 
 /* ------------------------------------------------------------------- resume */
 
-/* Waits for the agent, as a shell does: the signals of the terminal are meant for it. */
+/* Waits for the agent as a shell does: the terminal's signals are meant for it. */
 static int wait_for(pid_t pid)
 {
 	struct sigaction ignore, interrupt, stop;
@@ -382,7 +383,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-/* What it said last would be gone with the screen. */
+/* Its last output would vanish with the screen. */
 static void let_read(void)
 {
 	static const char words[] = "\ngrove: the agent failed; press Enter\n";

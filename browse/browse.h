@@ -5,10 +5,10 @@
  *	screen                        the terminal: lines and keys
  *	draw, keys                    models on the screen, and what keys do to them
  *	act                           what changes sessions
- *	work                          what takes long
+ *	work                          slow work in the background
  *
- * One thread has all of this; it sleeps until there is a key, a change of a session, or
- * work that has ended.
+ * One thread does all of this except the work. It sleeps until there is a key, a change of
+ * a session, or finished work.
  */
 #ifndef BROWSE_BROWSE_H
 #define BROWSE_BROWSE_H
@@ -40,25 +40,25 @@ struct picker {
 struct hunt {
 	int active;
 	struct needle needle;
-	int by;                  /* 1: onwards; -1: back */
+	int by;                  /* 1: forwards; -1: backwards */
 	enum browse_pane in;
-	size_t at, left;         /* the row to look at next; rows that were not looked at */
-	size_t found;            /* the row that was found last, and … */
-	uint32_t entry;          /* … what was selected then: a search goes on from there */
+	size_t at, left;         /* the next row to search; the number of rows left */
+	size_t found;            /* the last row found, and … */
+	uint32_t entry;          /* … the selection at that time: a search continues from there */
 };
 
 struct browse {
 	struct cli *c;
-	enum browse_place place, back;   /* `back`: where help was asked for */
+	enum browse_place place, back;   /* `back`: where help was requested */
 	char here[4096];         /* the working directory */
 	struct sessions list;
 	struct work work;
 	int has_work;
-	int64_t list_due;        /* ms: when the list is to be read again; 0: it need not */
+	int64_t list_due;        /* ms: when to read the list again; 0 if not necessary */
 	struct grove_watch *watch;
-	int64_t watch_hold;      /* ms: a failing watch is asked again then */
+	int64_t watch_hold;      /* ms: when to ask a failing watch again */
 
-	struct grove_session *s; /* the one that is shown; NULL: none */
+	struct grove_session *s; /* the one shown; NULL if none */
 	struct grove_view *v;
 	char *key;
 	struct outline tree;
@@ -67,10 +67,10 @@ struct browse {
 	int one_pane;
 	struct hunt hunt;
 	struct picker picker;
-	size_t help_top, help_most;      /* the first line that is shown, and that can be */
+	size_t help_top, help_most;      /* the first line shown, and its maximum */
 
 	struct prompt prompt;
-	int waiting;             /* a key that came while something was searched for */
+	int waiting;             /* a key that came during a search */
 	char message[600];
 	int bad;                 /* the message is an error */
 	int quit;
@@ -78,34 +78,34 @@ struct browse {
 
 /* draw.c */
 void draw(struct browse *b);
-/* The layout on the screen as it is now. */
+/* The layout for the current size of the screen. */
 void draw_layout(const struct browse *b, struct layout *l);
 
 /* keys.c */
 void keys_take(struct browse *b, int key);
-/* The conversation shows what is selected in the tree. */
+/* Shows in the conversation what is selected in the tree. */
 void keys_follow_tree(struct browse *b);
 size_t keys_height(const struct browse *b, enum browse_pane pane);
 
 /* hunt.c */
 void hunt_begin(struct browse *b, const char *text, int by);
 void hunt_again(struct browse *b, int by);
-/* Looks a little further. */
+/* Searches a little further. */
 void hunt_step(struct browse *b);
 
 /* act.c */
 void act_say(struct browse *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void act_complain(struct browse *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Opens a session by what names it. 0, or what the library returned, after it was told. */
+/* Opens a session by its name. Returns 0, or the library's error after reporting it. */
 int act_open(struct browse *b, const char *key);
 void act_close(struct browse *b);
 /* Reads the list, now. */
 int act_list(struct browse *b, unsigned flags);
-/* Reads the list if that was not done yet, because a session was asked for. */
+/* Reads the list if that was skipped because a session was requested. */
 void act_need_list(struct browse *b);
-/* Something was written: shows it. */
+/* Shows what was written. */
 void act_refresh(struct browse *b);
-/* Shows the session with another filter, or another part of it. */
+/* Shows the session with another filter. */
 void act_filter(struct browse *b, enum shape_filter filter);
 void act_reader(struct browse *b, uint32_t to, unsigned flags);
 void act_label(struct browse *b, const char *text);
@@ -114,7 +114,7 @@ void act_leaf(struct browse *b);
 void act_fork(struct browse *b);
 void act_delete(struct browse *b);
 void act_resume(struct browse *b);
-/* The session that an action is about: the open one, or the selected one. NULL: none. */
+/* The session that an action applies to: the open or the selected one, or NULL. */
 const char *act_key(const struct browse *b);
 void act_watch(struct browse *b);
 

@@ -11,7 +11,7 @@ struct cursor {
 	size_t top;       /* the first row on the screen */
 };
 
-/* Moves the selection by so many rows; it stays among the `nr` rows there are. */
+/* Moves the selection by a number of rows, within the `nr` rows. */
 static inline void cursor_move(struct cursor *c, long by, size_t nr)
 {
 	size_t far = (size_t)(by < 0 ? -by : by);
@@ -24,7 +24,7 @@ static inline void cursor_move(struct cursor *c, long by, size_t nr)
 		c->at = far < nr - c->at ? c->at + far : nr - 1;
 }
 
-/* Makes the selected row visible on a screen of `height` rows, and leaves none of it empty. */
+/* Makes the selected row visible on a screen of `height` rows, and fills the screen if possible. */
 static inline void cursor_fit(struct cursor *c, size_t nr, size_t height)
 {
 	if (c->at >= nr)

@@ -1,5 +1,5 @@
 /*
- * draw.c: the models on the screen.
+ * draw.c: draws the models on the screen.
  */
 #include "browse.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-	SMALLEST = 20,           /* columns … */
-	LOWEST = 4               /* … and lines with which anything can be shown */
+	SMALLEST = 20,           /* the minimum columns … */
+	LOWEST = 4               /* … and lines in which anything can be shown */
 };
 
 void draw_layout(const struct browse *b, struct layout *l)
@@ -21,7 +21,7 @@ void draw_layout(const struct browse *b, struct layout *l)
 
 /* -------------------------------------------------------------------- lines */
 
-/* A line in the making; one is enough, it is drawn at once. */
+/* The line being composed; one is enough, because it is drawn at once. */
 static struct out *begin(void)
 {
 	static struct out o;
@@ -39,7 +39,7 @@ static void put(struct out *o, unsigned y, unsigned x, unsigned width, unsigned 
 	screen_line(y, x, width, (struct grove_slice){ o->ptr ? o->ptr : "", o->len }, look, mark);
 }
 
-/* Words on the left, and others on the right if there is room. */
+/* Prints text on the left, and on the right if there is room. */
 static void bar(unsigned y, struct grove_slice left, const char *right, unsigned look)
 {
 	struct out *o = begin();
@@ -76,7 +76,7 @@ static void bottom(struct browse *b, const char *hints)
 	}
 }
 
-/* The widest of these that fits. */
+/* Returns the widest of these that fits. */
 static const char *hints_of(const char *const *hints)
 {
 	while (hints[1] && out_columns(out_str(*hints)) > screen_width())
@@ -298,7 +298,7 @@ static void draw_picker(struct browse *b)
 /* --------------------------------------------------------------------- help */
 
 static const struct {
-	const char *keys;   /* NULL: a heading, or nothing */
+	const char *keys;   /* NULL for a heading, or an empty line */
 	const char *says;
 } help[] = {
 	{ NULL, "Everywhere" },
@@ -346,7 +346,10 @@ static const struct {
 
 enum { HELP_COLUMN = 22, HELP_NARROW = 60, HELP_WIDE = 84 };
 
-/* All of it in lines that fit; where there is little room, what a key does comes right after it. */
+/*
+ * Prints the help in lines that fit; in a narrow terminal, each description directly
+ * follows its key.
+ */
 static void print_help(struct out *o, unsigned width)
 {
 	struct wrap w;
@@ -371,7 +374,7 @@ static void print_help(struct out *o, unsigned width)
 	wrap_release(&w);
 }
 
-/* Where the line after that at `p` begins. */
+/* Returns where the line after the one at `p` begins. */
 static const char *next_line(const char *p, const char *end)
 {
 	const char *line_end = memchr(p, '\n', (size_t)(end - p));

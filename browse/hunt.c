@@ -2,8 +2,8 @@
  * hunt.c: search within a session.
  *
  * In the tree all rows are searched, in the conversation its entries: the whole text of
- * each, also what is folded. That may take a while, so it is done in turns of a few
- * milliseconds, between which keys are looked at.
+ * each, even if it is folded. That may take a while, so it is done in slices of a few
+ * milliseconds, between which keys are handled.
  */
 #include "browse.h"
 
@@ -38,7 +38,10 @@ static void start(struct browse *b, int by)
 	if (h->in == PANE_TALK && reader_find_near(&b->talk, &h->needle, by, keys_height(b, PANE_TALK)))
 		return;
 	from = h->in == PANE_TREE ? b->tree.cursor.at : b->talk.current;
-	/* what was found may be a row that is not shown: go on from there, not from what is selected */
+	/*
+	 * the match may be in a row that is not shown, so continue from there, not from the
+	 * selection
+	 */
 	if (h->found < nr && h->entry == selected(b, h->in))
 		from = h->found;
 	h->at = step(from, by, nr);
@@ -64,7 +67,7 @@ void hunt_again(struct browse *b, int by)
 		start(b, by);
 }
 
-/* The entry of a row that has it; GROVE_NO_ENTRY: none. A reply has several. */
+/* Returns the entry of a row that matches, or GROVE_NO_ENTRY. A reply has several. */
 static uint32_t look_at(const struct browse *b, size_t row)
 {
 	const struct hunt *h = &b->hunt;

@@ -1,7 +1,7 @@
 /*
  * keys.c: what keys do.
  *
- * As in less and vi where these have a key for it, and as in pi's pickers.
+ * The keys are those of less and vi where these have one, and those of pi's pickers.
  */
 #include "browse.h"
 
@@ -15,7 +15,7 @@ size_t keys_height(const struct browse *b, enum browse_pane pane)
 	struct layout l;
 
 	draw_layout(b, &l);
-	/* of a pane that is not shown, what it would have */
+	/* for a hidden pane, the height it would have */
 	return l.pane[pane].height ? l.pane[pane].height : l.pane[!pane].height;
 }
 
@@ -23,7 +23,7 @@ size_t keys_height(const struct browse *b, enum browse_pane pane)
 
 enum { TO_BEGIN = -2000000000, TO_END = 2000000000 };
 
-/* How far a key moves on a screen of `height` rows; 0: it does not. */
+/* Returns how far a key moves on a screen of `height` rows, or 0. */
 static long moves(int key, long height)
 {
 	switch (key) {
@@ -70,7 +70,7 @@ void keys_follow_tree(struct browse *b)
 
 	if (entry == GROVE_NO_ENTRY)
 		return;
-	/* what the model does not see is not in the context, which then stays as it is */
+	/* the context does not contain what the model does not see, and then stays where it is */
 	if (!reader_has(&b->talk, entry) && !(b->talk.flags & READER_CONTEXT))
 		act_reader(b, outline_tip(&b->tree), b->talk.flags);
 	reader_show(&b->talk, entry, keys_height(b, PANE_TALK));
@@ -134,7 +134,7 @@ static void ask_label(struct browse *b)
 		prompt_begin(&b->prompt, PROMPT_LABEL, "Label:", e.label);
 }
 
-/* Keys that mean the same in the list and in a session. 1: it was one. */
+/* Handles keys that mean the same in the list and in a session. Returns 1 if it was one. */
 static int common_key(struct browse *b, int key)
 {
 	switch (key) {
@@ -180,7 +180,7 @@ static void open_selected(struct browse *b)
 
 	if (!s)
 		return;
-	/* a large one takes a moment */
+	/* a large session takes a moment */
 	act_say(b, "reading …");
 	draw(b);
 	b->message[0] = '\0';
@@ -252,7 +252,7 @@ static void add_pick(void *payload, uint32_t entry)
 {
 	struct picker *p = payload;
 
-	/* grown by doubling: a session may have many branches */
+	/* doubled when full: a session may have many branches */
 	if (!(p->nr & (p->nr - 1)))
 		p->entry = cli_realloc(p->entry, p->nr ? 2 * p->nr : 1, sizeof(*p->entry));
 	p->entry[p->nr++] = entry;
@@ -361,7 +361,7 @@ static void click_session(struct browse *b, int twice)
 	}
 }
 
-/* As pi does: fold, or go to where the branch begins. */
+/* As in pi: folds, or goes to the beginning of the branch. */
 static void tree_left(struct browse *b)
 {
 	uint32_t level = b->tree.nr ? b->tree.level_of[b->tree.cursor.at] : GROVE_NO_ENTRY;
@@ -383,7 +383,7 @@ static void tree_right(struct browse *b)
 	keys_follow_tree(b);
 }
 
-/* Keys of the tree alone. 1: it was one. */
+/* Handles keys of the tree. Returns 1 if it was one. */
 static int tree_key(struct browse *b, int key)
 {
 	switch (key) {
@@ -433,7 +433,7 @@ static int talk_key(struct browse *b, int key)
 	}
 }
 
-/* The conversation with other flags, at the same entry. */
+/* Shows the conversation with other flags, at the same entry. */
 static void show_otherwise(struct browse *b, unsigned flags)
 {
 	uint32_t entry = reader_entry(&b->talk);
@@ -587,7 +587,7 @@ static void filter_as_typed(struct browse *b)
 		work_search(&b->work, b->prompt.text);
 }
 
-/* While a query is typed: pi's keys, and those that move. */
+/* While a query is typed: pi's keys, and those that move the selection. */
 static void other_while_typing(struct browse *b, int key)
 {
 	static const struct {

@@ -10,12 +10,13 @@ enum browse_pane {
 };
 
 enum {
-	LAYOUT_BESIDE = 100,       /* columns from which the panes stand side by side */
-	LAYOUT_ABOVE = 60,         /* … and from which they stand one above the other, if there are … */
-	LAYOUT_ABOVE_LINES = 16    /* … so many lines for them */
+	LAYOUT_BESIDE = 100,       /* columns from which the panes are side by side */
+	LAYOUT_ABOVE = 60,         /* … and from which they are one above the other, if there are
+	                              … */
+	LAYOUT_ABOVE_LINES = 16    /* … this many lines for them */
 };
 
-/* A pane that is not shown has no height. */
+/* A hidden pane has no height. */
 struct layout {
 	struct pane {
 		unsigned y, x, height, width;
@@ -23,7 +24,7 @@ struct layout {
 	int beside;                /* side by side, with a line between them */
 };
 
-/* For a screen of this size; `one_pane`: only the one that has the keys. */
+/* Makes the layout for a screen of this size; `one_pane` shows only the pane with the focus. */
 void layout_make(struct layout *l, unsigned width, unsigned height, enum browse_pane focus, int one_pane);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * main.c: grove-browse, the program behind `grove browse`.
  *
- * A program of its own, so that ncurses is loaded by nobody else: `grove` hands its words
- * over by exec.
+ * It is a separate program so that ncurses is loaded by nobody else; `grove` passes its
+ * arguments on through exec.
  */
 #include "browse.h"
 
@@ -34,7 +34,7 @@ int64_t browse_now(void)
 
 static void take_work(struct browse *b)
 {
-	enum { LIST_MS = 1000 };   /* it is not read more often */
+	enum { LIST_MS = 1000 };   /* how often it is read at most */
 	struct work_job *j;
 
 	if (work_list_changed(&b->work) && !b->list_due)
@@ -58,7 +58,7 @@ static void take_work(struct browse *b)
 	}
 }
 
-/* How long there is nothing to do, in ms; -1: until something happens. */
+/* Returns how long there is nothing to do, in ms; -1 until something happens. */
 static int patience(const struct browse *b)
 {
 	enum { AGES_MS = 30000 };   /* ages are shown in minutes */
@@ -73,7 +73,7 @@ static int patience(const struct browse *b)
 	return until > now ? (int)(until - now) : 0;
 }
 
-/* What the library warned of while the terminal was ours. */
+/* Takes the library's warnings, which must not be printed while we own the terminal. */
 static void take_warnings(struct browse *b)
 {
 	struct out *o = &b->c->err;
@@ -86,7 +86,10 @@ static void take_warnings(struct browse *b)
 	o->len = 0;
 }
 
-/* All keys that wait, then one picture. While something is searched for, only what stops it counts: the others wait. */
+/*
+ * Handles all pending keys, then draws once. During a search only a key that stops it is
+ * handled; the others wait.
+ */
 static void take_keys(struct browse *b)
 {
 	while (!b->quit) {
@@ -163,9 +166,9 @@ static int wants_color(const struct cli *c)
 }
 
 /*
- * The first list, before the terminal is ours: progress and Ctrl-C are those of every
- * command. It is what the catalog remembers, to be seen at once; the background reads
- * another one while it is looked at.
+ * Gets the first list before we own the terminal, with progress and Ctrl-C as in any
+ * command. It is what the catalog remembers, to be shown at once; a new one is read in the
+ * background.
  */
 static int first_list(struct browse *b)
 {
@@ -179,7 +182,7 @@ static int first_list(struct browse *b)
 	return err;
 }
 
-/* Names the session that was asked for, so that its key is known. */
+/* Finds the key of the requested session. */
 static int resolve(struct browse *b, const char *what, struct grove_buf *key)
 {
 	struct grove_session *s = cli_open(b->c, what, GROVE_OPEN_READ);
@@ -206,7 +209,7 @@ static int show(struct browse *b, const char *key)
 	if (!key)
 		draw(b);
 	b->has_work = !work_open(&b->work, c->g);
-	/* without it, nothing is followed; all else works */
+	/* without it nothing is followed, but everything else works */
 	if (grove_watch_open(c->g, NULL, &b->watch)) {
 		grove_watch_close(b->watch);
 		b->watch = NULL;
@@ -286,7 +289,7 @@ int main(int argc, char **argv)
 	out_flush(&c.out);
 	out_flush(&c.err);
 	grove_watch_close(b.watch);
-	/* what is still at work needs its memory: it ends with the process */
+	/* unfinished work still needs its memory, so it ends with the process */
 	if (b.has_work && work_close(&b.work))
 		_exit(status);
 	sessions_release(&b.list);

@@ -1,5 +1,5 @@
 /*
- * needle.c: what a person typed to find, in a text.
+ * needle.c: finds what a person typed in a text.
  */
 #include "needle.h"
 
@@ -29,7 +29,7 @@ static int is_at(const char *p, struct grove_slice word)
 	return 1;
 }
 
-/* Looks for the rarer form of the first letter with memchr(), which is quick. */
+/* Looks for the rarer case of the first letter with memchr(), which is fast. */
 static const char *find_word(struct grove_slice text, struct grove_slice word, int exact)
 {
 	const char *p = text.ptr, *end = text.ptr + text.len;

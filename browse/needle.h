@@ -1,8 +1,8 @@
 /*
- * needle.h: what a person typed to find, in a text.
+ * needle.h: finds what a person typed in a text.
  *
- * Small letters match large ones too, as in less -i: a needle with a large letter in it is
- * taken as it was typed. Only letters of ASCII have a case here.
+ * As in less -i, lower-case letters also match upper-case ones, but a needle with an
+ * upper-case letter is matched exactly. Only ASCII letters have a case here.
  */
 #ifndef BROWSE_NEEDLE_H
 #define BROWSE_NEEDLE_H
@@ -12,13 +12,16 @@
 struct needle {
 	char text[256];
 	size_t len;
-	int exact;               /* it has a large letter */
+	int exact;               /* has an upper-case letter */
 };
 
 void needle_set(struct needle *n, const char *text);
-/* The place of the first match at or after `from`; SIZE_MAX: none. An empty needle is nowhere. */
+/*
+ * Returns the position of the first match at or after `from`, or SIZE_MAX. An empty needle
+ * never matches.
+ */
 size_t needle_find(const struct needle *n, struct grove_slice text, size_t from);
-/* Does each word of the needle occur in one of the texts? */
+/* Returns true if each word of the needle occurs in one of the texts. */
 int needle_words(const struct needle *n, const char *const *texts, size_t nr);
 
 #endif

@@ -9,17 +9,17 @@
 
 #define NONE GROVE_NO_ENTRY
 
-enum { BRIEFS = 512 };           /* rows that are remembered, a power of two */
+enum { BRIEFS = 512 };           /* rows kept in memory, a power of two */
 
 enum outline_state {
-	STATE_ACTIVE = 1,        /* on the way to the leaf */
-	STATE_READ = 2,          /* it is known whether it is silent */
+	STATE_ACTIVE = 1,        /* on the path to the leaf */
+	STATE_READ = 2,          /* known whether it is silent */
 	STATE_SILENT = 4
 };
 
 /* ------------------------------------------------------------------- making */
 
-/* The place of an entry in the columns; NONE: it has none. */
+/* Returns the index of an entry in the columns, or NONE. */
 static uint32_t place_of(const struct outline *o, uint32_t entry)
 {
 	const struct grove_columns *c = o->s.c;
@@ -55,7 +55,7 @@ static uint32_t add_level(struct outline *o, uint32_t child, uint32_t outer)
 	return (uint32_t)o->nr_levels++;
 }
 
-/* The rows, from the first root on. `whole`: nothing is folded. */
+/* Lays out the rows from the first root on. With `whole`, ignores folds. */
 static void lay_out(struct outline *o, int whole)
 {
 	uint32_t node = o->s.root, level = NONE;
@@ -63,7 +63,10 @@ static void lay_out(struct outline *o, int whole)
 	o->nr = o->nr_levels = 0;
 	memset(o->row_of, 0xff, o->s.c->nr * sizeof(*o->row_of));
 	while (node != NONE) {
-		/* the first of several opens a level; the others were given theirs when the one before them ended */
+		/*
+		 * the first of several children opens a level; the others got theirs when
+		 * the one before them ended
+		 */
 		if (o->s.next[node] != NONE && (level == NONE || o->levels[level].child != node))
 			level = add_level(o, node, level);
 		o->row_of[node] = (uint32_t)o->nr;
@@ -86,7 +89,7 @@ static uint32_t parent_of(const struct outline *o, uint32_t node)
 	return parent < o->s.c->nr ? o->s.node[parent] : NONE;
 }
 
-/* Children come after their parents in the rows: from the end, each adds itself to its parent. */
+/* Children come after their parents, so from the end each row adds itself to its parent. */
 static void count_below(struct outline *o)
 {
 	memset(o->below, 0, o->s.c->nr * sizeof(*o->below));
@@ -138,7 +141,7 @@ void outline_release(struct outline *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* Folds are kept by entry: a later view has the same ones and more. */
+/* Folds are stored by entry, so they stay valid in a newer view. */
 static void grow_folds(struct outline *o, uint32_t nr)
 {
 	if (nr <= o->nr_folded)
@@ -185,7 +188,7 @@ int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filt
 
 /* --------------------------------------------------------------------- rows */
 
-/* NULL: it cannot be read. */
+/* Returns NULL if it cannot be read. */
 static const struct brief *brief_of(struct outline *o, uint32_t node)
 {
 	struct outline_brief *slot = &o->briefs[node & (BRIEFS - 1)];
@@ -209,7 +212,7 @@ static int has_label(const struct outline *o, uint32_t node)
 	return 0;
 }
 
-/* A reply that only calls tools says nothing that its results do not. */
+/* A reply with only tool calls adds nothing to its results. */
 static int find_silent(struct outline *o, uint32_t node)
 {
 	const struct brief *b;
@@ -252,7 +255,7 @@ void outline_move(struct outline *o, long by)
 	}
 }
 
-/* A row that is not shown gives way to the one before it, or else the one after it. */
+/* Moves the selection from a hidden row to the one before, or else the one after. */
 static void settle(struct outline *o)
 {
 	if (o->nr && is_silent(o, o->cursor.at)) {
@@ -322,12 +325,12 @@ void outline_select(struct outline *o, uint32_t entry)
 
 /* -------------------------------------------------------------------- folds */
 
-/* Lays out anew; the selected node stays where it is on the screen, if it can. */
+/* Lays out again; the selected node keeps its place on the screen, if possible. */
 static void folded_anew(struct outline *o)
 {
 	uint32_t at = o->rows[o->cursor.at], top = o->rows[o->cursor.top < o->nr ? o->cursor.top : 0];
 
-	/* a folded row is shown even if it says nothing */
+	/* a folded row is shown even if it is silent */
 	for (uint32_t i = 0; i < o->s.c->nr; i++)
 		o->state[i] &= STATE_ACTIVE;
 	lay_out(o, 0);
@@ -356,7 +359,7 @@ int outline_fold(struct outline *o, int fold)
 	return 1;
 }
 
-/* Does a branch begin at a node: is it one of several children? */
+/* Returns true if a branch begins at a node, because it has siblings. */
 static int is_branch(const struct outline *o, size_t row)
 {
 	uint32_t level = o->level_of[row];
@@ -437,7 +440,7 @@ void outline_labels(const struct outline *o, outline_fn *fn, void *payload)
 
 /* ----------------------------------------------------------------- printing */
 
-/* Is everything before it on its branch silent? Then it is the one with the corner. */
+/* Returns true if everything before it on its branch is silent, so that it gets the corner. */
 static int begins_branch(struct outline *o, size_t row)
 {
 	uint32_t level = o->level_of[row];
@@ -452,7 +455,7 @@ static int begins_branch(struct outline *o, size_t row)
 	}
 }
 
-/* The lines to the left of a row; returns their columns. */
+/* Prints the lines to the left of a row; returns their width. */
 static unsigned print_lines(struct outline *o, struct out *to, size_t row, unsigned room)
 {
 	enum { DEEPEST = 32 };
@@ -497,7 +500,10 @@ static unsigned print_label(const struct outline *o, struct out *to, uint32_t no
 	return used;
 }
 
-/* "user", but of what tools answer only its sign: their rows are many, and say enough. */
+/*
+ * Prints "user" and so on, but only a sign for tool results: there are many, and their text
+ * says enough.
+ */
 static unsigned print_word(struct out *to, const struct grove_entry *e, unsigned width)
 {
 	unsigned used;

@@ -1,5 +1,5 @@
 /*
- * prompt.c: a line that a person types, at the bottom of the screen.
+ * prompt.c: a line of input at the bottom of the screen.
  */
 #include "prompt.h"
 
@@ -18,7 +18,7 @@ void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, co
 	p->len = p->at = strlen(p->text);
 }
 
-/* The beginning of the character before a place, and the end of the one after it. */
+/* The beginning of the character before a position, and the end of the one after it. */
 static size_t before(const struct prompt *p, size_t at)
 {
 	while (at && ((unsigned char)p->text[--at] & 0xc0) == 0x80)

@@ -1,5 +1,5 @@
 /*
- * prompt.h: a line that a person types, at the bottom of the screen.
+ * prompt.h: a line of input at the bottom of the screen.
  */
 #ifndef BROWSE_PROMPT_H
 #define BROWSE_PROMPT_H
@@ -10,7 +10,7 @@ struct out;
 
 enum prompt_kind {
 	PROMPT_NONE,
-	PROMPT_FILTER,           /* sessions that have these words */
+	PROMPT_FILTER,           /* sessions with these words */
 	PROMPT_SEARCH,           /* … in this session */
 	PROMPT_LABEL,
 	PROMPT_NAME,
@@ -19,7 +19,7 @@ enum prompt_kind {
 
 struct prompt {
 	enum prompt_kind kind;
-	char title[256];         /* our own words, and a name that is safe to print */
+	char title[256];         /* our own text, and a name that is safe to print */
 	char text[256];          /* UTF-8 */
 	size_t len, at;          /* bytes, and where the cursor is */
 };
@@ -27,13 +27,13 @@ struct prompt {
 enum prompt_answer {
 	PROMPT_TYPED,            /* the key was for the line */
 	PROMPT_ENTERED,
-	PROMPT_LEFT,             /* by Escape, or by erasing what is not there */
+	PROMPT_LEFT,             /* by Escape, or by erasing beyond the beginning */
 	PROMPT_OTHER             /* the key was not for the line */
 };
 
 void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, const char *text);
 enum prompt_answer prompt_key(struct prompt *p, int key);
-/* Prints it within `width` columns; returns the column of the cursor. Of a long text, the end is shown. */
+/* Prints it within `width` columns, the end if it is long; returns the column of the cursor. */
 unsigned prompt_print(const struct prompt *p, struct out *o, unsigned width);
 
 #endif

@@ -10,13 +10,13 @@
 #define NONE GROVE_NO_ENTRY
 
 enum {
-	PART_LONG = 24,           /* rows, after which a part ends where it can … */
-	PART_LONGEST = 64         /* … and where it must */
+	PART_LONG = 24,           /* rows after which a part ends if it can … */
+	PART_LONGEST = 64         /* … and after which it must */
 };
 
 /* -------------------------------------------------------------------- parts */
 
-/* May a part begin here? A reply's work is not torn apart. */
+/* Returns true if a part may begin here. A reply's work is not split. */
 static int may_begin(const struct grove_entry *e, enum grove_role before)
 {
 	if (e->kind != GROVE_KIND_MESSAGE)
@@ -57,7 +57,7 @@ static void forget_lines(struct reader *r)
 		r->cache[i].part = SIZE_MAX;
 }
 
-/* A style lasts over line ends: what is in effect after a line, if `now` was before it. */
+/* Styles continue across lines: computes the style after a line from that before it. */
 static void pass_styles(struct reader_style *now, const char *p, const char *end)
 {
 	while ((p = memchr(p, '\033', (size_t)(end - p)))) {
@@ -66,7 +66,7 @@ static void pass_styles(struct reader_style *now, const char *p, const char *end
 
 		if (!len)
 			return;
-		/* every escape that begins with 0 takes back all before it */
+		/* every escape that begins with 0 resets all earlier ones */
 		if (len > 2 && p[2] == '0')
 			now->len = 0;
 		if (now->len + len <= sizeof(now->bytes) && !(len == 4 && p[2] == '0')) {
@@ -85,7 +85,7 @@ static void grow(struct reader_part *p)
 	p->style = cli_realloc(p->style, p->cap, sizeof(*p->style));
 }
 
-/* Takes note of the lines that an entry printed. */
+/* Records the lines that an entry printed. */
 static void add_lines(struct reader_part *p, size_t from, size_t row)
 {
 	const char *end = p->text.ptr + p->text.len;
@@ -111,7 +111,7 @@ static void print_part(struct reader *r, struct reader_part *p, size_t part)
 	p->nr = 0;
 	p->text.len = 0;
 	p->text.width = r->width + 1;   /* talk leaves the last column free */
-	p->text.color = 1;              /* the screen knows what to make of it */
+	p->text.color = 1;              /* the screen interprets them */
 	r->talk.o = &p->text;
 	talk_restart(&r->talk);
 	for (size_t i = r->parts[part]; i < r->parts[part + 1]; i++) {
@@ -259,7 +259,7 @@ int reader_take(struct reader *r, struct cli *c, struct grove_view *v, const cha
 
 /* ------------------------------------------------------------------- places */
 
-/* Moves a place by lines; stops at the first and after the last. Returns the lines it moved. */
+/* Moves a place by lines, but not beyond the first and last. Returns how far it moved. */
 static size_t move(struct reader *r, struct reader_place *p, long by)
 {
 	size_t left = (size_t)(by < 0 ? -by : by), all = left;
@@ -291,7 +291,7 @@ static size_t move(struct reader *r, struct reader_place *p, long by)
 	return all - left;
 }
 
-/* A place after the last line of a part is the first of the next. */
+/* A place after the last line of a part becomes the first of the next. */
 static void settle(struct reader *r, struct reader_place *p)
 {
 	while (p->part < r->nr_parts && p->line >= part_at(r, p->part)->nr) {
@@ -300,7 +300,7 @@ static void settle(struct reader *r, struct reader_place *p)
 	}
 }
 
-/* The top is never so low that lines are missing below. */
+/* Moves the top up if there are not enough lines below it. */
 static void fit(struct reader *r, size_t height)
 {
 	struct reader_place end = r->top;
@@ -343,7 +343,7 @@ static size_t part_of(const struct reader *r, size_t row)
 	return from;
 }
 
-/* Where an entry's lines begin; one without lines is where the next one is. */
+/* Returns where an entry's lines begin; one without lines is where the next one is. */
 static struct reader_place place_of(struct reader *r, size_t row)
 {
 	struct reader_place p = { part_of(r, row), 0 };
@@ -354,7 +354,7 @@ static struct reader_place place_of(struct reader *r, size_t row)
 	part = part_at(r, p.part);
 	while (p.line < part->nr && part->row[p.line] < row)
 		p.line++;
-	/* the empty line before a heading is not what one wants to see first */
+	/* skip the empty line before a heading */
 	if (p.line + 1 < part->nr && part->row[p.line] == row && part->line[p.line + 1] == part->line[p.line] + 1)
 		p.line++;
 	settle(r, &p);
@@ -385,7 +385,7 @@ static void mark_top(struct reader *r)
 	r->current = row_at(r, r->top);
 }
 
-/* The next row that has lines; the same one if there is none. */
+/* Returns the next row with lines, or the same one. */
 static uint32_t next_row(struct reader *r, int by)
 {
 	struct reader_place p = place_of(r, r->current);
@@ -412,7 +412,7 @@ void reader_next(struct reader *r, int by, size_t height)
 {
 	r->current = next_row(r, by);
 	r->top = place_of(r, r->current);
-	if (by < 0) /* we came from below: its first line, not its last one */
+	if (by < 0) /* coming from below: its first line, not its last */
 		r->top = place_of(r, r->current);
 	fit(r, height);
 }
@@ -489,7 +489,7 @@ int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
 	return grove_view_piece_each(v, entry, on_piece, &copy) == 1;
 }
 
-/* A line without what styles it. */
+/* Compares a line without its styles. */
 static int line_has(const struct reader_part *part, size_t line, const struct needle *n)
 {
 	char plain[4096];
@@ -510,7 +510,7 @@ static void go_to(struct reader *r, struct reader_place p, size_t height)
 {
 	r->top = p;
 	r->current = row_at(r, p);
-	/* a few lines before it help to understand it */
+	/* a few lines of context above it */
 	move(r, &r->top, -(long)(height / 4));
 	fit(r, height);
 }
@@ -520,7 +520,7 @@ int reader_find_near(struct reader *r, const struct needle *n, int by, size_t he
 	struct reader_place p = r->top;
 	const struct reader_part *part;
 
-	/* it stands a few lines below the top, see go_to() */
+	/* it is a few lines below the top, see go_to() */
 	move(r, &p, (long)(height / 4));
 	settle(r, &p);
 	if (p.part >= r->nr_parts)
@@ -549,7 +549,10 @@ void reader_find_in(struct reader *r, uint32_t entry, const struct needle *n, in
 		reader_show(r, entry, height);
 		return;
 	}
-	/* a result stands with its call: all lines of the part count, those of the entry first */
+	/*
+	 * a result is shown with its call, so all lines of the part count, those of the
+	 * entry first
+	 */
 	part = part_at(r, p.part);
 	for (size_t line = p.line; line < part->nr && part->row[line] == r->place_of[entry]; line++)
 		if (line_has(part, line, n)) {

@@ -1,10 +1,10 @@
 /*
  * screen.c: the terminal.
  *
- * ncurses counts columns by wcwidth(), the rest of the program by utf8proc and by what is
- * joined into one. Where the two disagree (emoji that are joined of several, a heart that
- * is shown as an emoji), the first character is drawn and the rest of the cell left blank,
- * so that the columns after it are where we think they are.
+ * ncurses counts columns by wcwidth(), the rest of the program by utf8proc and by joined
+ * characters. Where the two disagree (emoji joined from several characters, a heart shown
+ * as an emoji), the first character is drawn and the rest of the cell left blank, so that
+ * the following columns are where we expect them.
  */
 #include "screen.h"
 
@@ -25,7 +25,7 @@ static SCREEN *terminal;
 static int colors, cursor_wanted;
 static unsigned click_y, click_x;
 
-/* Text is UTF-8 here, whatever the locale says. */
+/* Text is UTF-8 here, whatever the locale. */
 static void speak_utf8(void)
 {
 	setlocale(LC_ALL, "");
@@ -84,7 +84,7 @@ void screen_leave(void)
 
 void screen_return(void)
 {
-	/* as it was left: the other program may have changed what the keys mean */
+	/* the other program may have changed what the keys mean */
 	take_terminal();
 	clearok(curscr, TRUE);
 	refresh();
@@ -125,7 +125,7 @@ void screen_redraw(void)
 
 /* -------------------------------------------------------------------- lines */
 
-/* A line taken apart: its text, and how each byte of it looks. */
+/* A line split into its text and the style of each byte. */
 struct taken {
 	char text[LONGEST];
 	attr_t look[LONGEST];
@@ -158,7 +158,7 @@ static void apply(unsigned code, attr_t *look, short *pair)
 	}
 }
 
-/* "0;1;33m" after the escape and its bracket; returns what follows it. */
+/* Parses "0;1;33m" after the escape and its bracket; returns what follows it. */
 static const char *read_escape(const char *p, const char *end, attr_t *look, short *pair)
 {
 	unsigned code = 0;
@@ -206,8 +206,8 @@ static void mark_matches(struct taken *t, const struct needle *mark)
 }
 
 /*
- * The characters of a cell as ncurses is to have them. Returns their number, and their
- * columns: those of the cell, or more where a script has marks with a width of their own.
+ * Converts the characters of a cell for ncurses. Returns their number and width: that of
+ * the cell, or more in scripts whose marks have a width of their own.
  */
 static size_t widen(const struct cell *cell, wchar_t *out, size_t room, unsigned *columns)
 {
@@ -226,7 +226,7 @@ static size_t widen(const struct cell *cell, wchar_t *out, size_t room, unsigned
 		width += (unsigned)w;
 	}
 	if (!nr && cell->width) {
-		out[nr++] = 0xfffd; /* one that it does not know */
+		out[nr++] = 0xfffd; /* unknown to the locale */
 		width = 1;
 	}
 	for (; width < cell->width && nr < room; width++)
@@ -248,7 +248,7 @@ static attr_t look_of(unsigned look)
 	return a;
 }
 
-/* Writes characters that look the same. */
+/* Writes characters of the same style. */
 static void put_run(const wchar_t *run, size_t nr, attr_t look, short pair)
 {
 	attr_set(look, pair, NULL);
@@ -274,7 +274,7 @@ void screen_line(unsigned y, unsigned x, unsigned width, struct grove_slice line
 	cells_init(&it, (struct grove_slice){ t.text, t.len }, 0);
 	move((int)y, (int)x);
 	while (cells_next(&it, &cell)) {
-		/* dim letters on a bar of light are not readable, and coloured ones neither */
+		/* dim or coloured letters are unreadable on a light bar */
 		attr_t a = (look & SCREEN_SELECTED ? t.look[at] & ~A_DIM : t.look[at]) ^ base;
 		short p = look & SCREEN_SELECTED ? 0 : t.pair[at] ? t.pair[at] : hue;
 		wchar_t chars[128];

@@ -1,16 +1,16 @@
 /*
  * screen.h: the terminal.
  *
- * The only part of the program that knows ncurses. Lines come as the models print them:
- * UTF-8 that is safe for a terminal, with the escapes of out_style() and wrap.h in it,
- * which become attributes here.
+ * The only part of the program that uses ncurses. Lines come as the models print them:
+ * UTF-8 that is safe for a terminal, with the escapes of out_style() and wrap.h, which are
+ * turned into attributes here.
  */
 #ifndef BROWSE_SCREEN_H
 #define BROWSE_SCREEN_H
 
 #include "needle.h"
 
-/* Keys: a character as it is, and these, which no character has. */
+/* Keys: a character, or one of these. */
 enum screen_key {
 	KEY_NOTHING = 0,
 	KEY_ESCAPE = 27,
@@ -37,7 +37,7 @@ enum screen_key {
 #define CTRL_KEY(c) ((c) & 0x1f)
 
 enum screen_look {
-	SCREEN_SELECTED = 1,     /* the whole line stands out */
+	SCREEN_SELECTED = 1,     /* highlight the whole line */
 	SCREEN_BAR = 2,          /* a title, or the line at the bottom */
 	SCREEN_DIM = 4,
 	SCREEN_BAD = 8           /* something went wrong */
@@ -53,18 +53,18 @@ unsigned screen_width(void);
 unsigned screen_height(void);
 
 void screen_clear(void);
-/* Draws a line, filled up with blanks to `width` columns. `mark` is made to stand out where it occurs; NULL: nothing. */
+/* Draws a line, padded to `width` columns. Occurrences of `mark` are highlighted; NULL for none. */
 void screen_line(unsigned y, unsigned x, unsigned width, struct grove_slice line, unsigned look,
 		 const struct needle *mark);
-/* A bar from top to bottom between two panes. */
+/* Draws a vertical bar between two panes. */
 void screen_divide(unsigned x, unsigned y, unsigned height);
-/* Where the cursor is; it is hidden unless this was called since screen_clear(). */
+/* Sets the cursor; it is hidden unless this was called since screen_clear(). */
 void screen_cursor(unsigned y, unsigned x);
 void screen_update(void);
-/* Draws everything anew: something else wrote to the terminal. */
+/* Draws everything again, because something else wrote to the terminal. */
 void screen_redraw(void);
 
-/* The next key; KEY_NOTHING: none was pressed. */
+/* Returns the next key, or KEY_NOTHING. */
 int screen_key(void);
 /* Where the last click was. */
 void screen_click(unsigned *y, unsigned *x);

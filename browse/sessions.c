@@ -14,7 +14,7 @@ static const struct grove_list_item *item_at(const struct sessions *m, size_t ro
 	return grove_list_at(m->l, m->shown[row]);
 }
 
-/* A store without files has no paths; there the id names it. */
+/* A store without files has no paths, so the id is the key. */
 const char *sessions_key(const struct grove_list_item *s)
 {
 	return s->path && *s->path == '/' ? s->path : s->id;
@@ -117,7 +117,7 @@ static void choose(struct sessions *m)
 	sort(m);
 }
 
-/* Chooses anew; the selected session stays selected. */
+/* Filters again; the selection stays. */
 static void rechoose(struct sessions *m)
 {
 	const struct grove_list_item *was = sessions_selected(m);
@@ -214,7 +214,7 @@ void sessions_release(struct sessions *m)
 
 enum { AGE = 4, MESSAGES = 5, COST = 8 };
 
-/* What a row has besides its text, as far as there is room. */
+/* The columns of a row besides its text, as far as there is room. */
 struct columns {
 	int messages, cost;
 	unsigned agent, project, text;

@@ -1,8 +1,8 @@
 /*
  * sessions.h: the list of sessions, as it is shown.
  *
- * A model: which sessions there are, which of them match what was typed, in which order,
- * and which is selected. It knows nothing of a terminal; rows are printed into an `out`.
+ * A model: which sessions there are, which of them match the query, in which order, and
+ * which one is selected. It is independent of any terminal; rows are printed into an `out`.
  */
 #ifndef BROWSE_SESSIONS_H
 #define BROWSE_SESSIONS_H
@@ -20,15 +20,15 @@ enum sessions_order {
 };
 extern const char *const sessions_orders[];
 
-/* Sessions whose messages have the words that were typed. */
+/* Sessions whose messages contain the words of the query. */
 struct sessions_found {
 	char **id;               /* sorted */
 	size_t nr;
 };
 
 struct sessions {
-	struct grove_list *l;    /* all there are; NULL: not read yet */
-	uint32_t *shown;         /* places in the list */
+	struct grove_list *l;    /* all sessions; NULL until read */
+	uint32_t *shown;         /* indexes in the list */
 	size_t nr;
 	struct cursor cursor;    /* over `shown` */
 	struct needle query;

@@ -1,10 +1,10 @@
 /*
- * answer.c: requests, and what they get.
+ * answer.c: requests and their results.
  *
  * Two eras of the protocol meet here. Until revision 2025-11-25 a client begins with
- * `initialize`, and what was agreed then holds for the process. From 2026-07-28 on there
- * is no beginning: each request says its revision, and is judged alone. We serve both, as
- * each request asks for.
+ * `initialize`, and what was agreed then applies to the process. From 2026-07-28 on there
+ * is no handshake: each request names its revision and stands alone. We serve each request
+ * as it asks.
  */
 #include "mcp.h"
 
@@ -15,9 +15,9 @@
 
 /* The newest first. */
 static const char *const revisions[] = { "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", NULL };
-#define NEWEST revisions[0]        /* that has no handshake */
-#define NEWEST_AGREED revisions[1] /* that begins with one */
-#define WITH_BATCHES "2025-03-26"  /* the only one that has them */
+#define NEWEST revisions[0]        /* without a handshake */
+#define NEWEST_AGREED revisions[1] /* begins with a handshake */
+#define WITH_BATCHES "2025-03-26"  /* the only revision that has them */
 
 static const char instructions[] =
 	"grove knows the past sessions of coding agents on this machine: what was asked, done and decided. "
@@ -39,7 +39,7 @@ struct method {
 	int (*run)(struct exchange *x);  /* 0, or a message_error and `why` */
 	enum { BOTH, OLD, NEW } era;
 	int cacheable;
-	uint64_t ttl;                /* ms that a client may keep the answer */
+	uint64_t ttl;                /* how long a client may cache the result, in ms */
 	const char *scope;
 };
 
@@ -60,7 +60,7 @@ static void put_capabilities(struct doc *d)
 	doc_puts(d, "{\"tools\":{},\"resources\":{}}");
 }
 
-/* The revision that is asked for, if we have it; else the newest that begins like this. */
+/* Uses the requested revision if we have it, otherwise the newest with a handshake. */
 static int do_initialize(struct exchange *x)
 {
 	struct grove_slice asked, text;
@@ -101,7 +101,7 @@ static int do_discover(struct exchange *x)
 	return 0;
 }
 
-/* In a batch; the reader answers the others at once. */
+/* Only in a batch; otherwise the reader answers at once. */
 static int do_ping(struct exchange *x)
 {
 	(void)x;
@@ -112,7 +112,7 @@ static int do_tools_list(struct exchange *x)
 {
 	struct grove_slice cursor;
 
-	/* there is one page, so no cursor is ours */
+	/* there is only one page, so no cursor can be valid */
 	if (x->msg->params.len && grove_json_member(x->msg->params, "cursor", &cursor)) {
 		snprintf(x->why, sizeof(x->why), "cursor is none that was given out");
 		return MESSAGE_EPARAMS;
@@ -136,7 +136,7 @@ static int do_resources_templates(struct exchange *x)
 	return resources_templates(x->m, x->msg->params, &x->d, x->why, sizeof(x->why));
 }
 
-/* What is not found has a code of its own until 2025-11-25. */
+/* Until 2025-11-25, a missing resource has its own error code. */
 static int do_resources_read(struct exchange *x)
 {
 	int rc = resources_read(x->m, x->msg->params, &x->d, x->why, sizeof(x->why));
@@ -224,7 +224,7 @@ static const struct method *find_method(const struct exchange *x)
 	return NULL;
 }
 
-/* Why a request cannot be served, whatever it asks for. NULL: it can. */
+/* Returns why a request cannot be served, whatever it asks for, or NULL. */
 static const char *not_ready(const struct exchange *x)
 {
 	const struct message *msg = x->msg;
@@ -289,7 +289,7 @@ static void answer_batch(struct mcp *m, struct grove_slice json, struct doc *d)
 		else
 			answer_one(m, &msg, d);
 		if (d->buf.len == before + 1)
-			d->buf.len = before;   /* a notification: nothing was said */
+			d->buf.len = before;   /* a notification gets no reply */
 		else
 			answers++;
 	}

@@ -1,7 +1,7 @@
 /*
- * install.c: what to put where, so that an agent starts `grove mcp`.
+ * install.c: how to configure an agent so that it starts `grove mcp`.
  *
- * Nothing is written: these files belong to the agents and to those who use them.
+ * Nothing is written: these files belong to the agents and their users.
  */
 #include "mcp.h"
 
@@ -21,8 +21,8 @@ enum form {
 
 static const struct agent {
 	const char *name, *says;
-	const char *command;     /* that adds a server, ours comes after it; NULL: none */
-	const char *file;        /* that it is added to by hand */
+	const char *command;     /* the command that adds a server, followed by ours; NULL if none */
+	const char *file;        /* the file to edit by hand */
 	enum form form;
 } agents[] = {
 	{ "claude", "Claude Code", "claude mcp add --scope user grove --", "~/.claude.json", FORM_SERVERS },
@@ -38,7 +38,7 @@ static const struct agent {
 
 #define NR_AGENTS (sizeof(agents) / sizeof(*agents))
 
-/* A store as it is named from anywhere: agents run in the directory of a project. */
+/* A store, named so that it can be found from anywhere: agents run in a project's directory. */
 static void put_store(const char *store, void (*put)(struct out *o, const char *word), struct out *o)
 {
 	size_t scheme = !strncmp(store, "sqlite:", 7) ? 7 : !strncmp(store, "file:", 5) ? 5 : 0;
@@ -52,7 +52,7 @@ static void put_store(const char *store, void (*put)(struct out *o, const char *
 	free(cwd);
 }
 
-/* The words of the command after `grove`: the options that this one has, too. */
+/* The arguments after `grove`: the options given to this command. */
 static void each_word(const struct cli *c, void (*put)(struct out *o, const char *word), struct out *o)
 {
 	for (size_t i = 0; i < c->stores.nr; i++) {
@@ -96,7 +96,7 @@ static void print_server(struct cli *c, struct out *o, const char *indent)
 	out_printf(o, "]\n%s}\n", indent);
 }
 
-/* What comes after the agent's own words: a command line, or JSON as one word of it. */
+/* Prints what follows the agent's own command: a command line, or JSON as one argument. */
 static void print_command(struct cli *c, const struct agent *a)
 {
 	struct out word;
@@ -121,7 +121,7 @@ static void print_file(struct cli *c, const struct agent *a)
 
 	switch (a->form) {
 	case FORM_TOML:
-		/* its strings and arrays are those of JSON */
+		/* strings and arrays are the same as in JSON */
 		out_puts(o, "[mcp_servers.grove]\ncommand = \"grove\"\nargs = [");
 		each_word(c, put_item_json, o);
 		out_puts(o, "]\n");

@@ -1,16 +1,16 @@
 /*
- * mcp.h: grove mcp, the program: what its parts share.
+ * mcp.h: what the parts of grove mcp share.
  *
  *	main.c       the program, its options
  *	serve.c      two threads: one reads, one answers
- *	wire.c       lines; message.c: JSON-RPC; answer.c: requests and what they get
- *	tools.c      the table of tools, their arguments checked; tool_*.c: each of them
+ *	wire.c       lines; message.c: JSON-RPC; answer.c: requests and their results
+ *	tools.c      the table of tools and their arguments; tool_*.c: the tools
  *	resources.c  sessions as resources
- *	install.c    what to put where
+ *	install.c    how to configure agents
  *
- * All that is answered about sessions was written by others: people, models, tools that
- * read the web. It goes out as strings of a JSON document whose first member says so, and
- * in these strings nothing is invisible (see put_recorded()).
+ * Everything in a reply about sessions was written by others: people, models, tools that
+ * read the web. It is sent as strings of a JSON document whose first member says so, and
+ * nothing in these strings is invisible (see put_recorded()).
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -31,65 +31,65 @@ struct mcp {
 	struct cli *c;
 	struct grove *g;
 	struct wire *wire;
-	char version[32];             /* that initialize agreed on; "": it was not called */
-	atomic_int cancelled;         /* the request that is being answered is not wanted any more */
-	/* kept from one call to the next; see session_get() */
+	char version[32];             /* agreed on by initialize; "" if that was not called */
+	atomic_int cancelled;         /* the current request was cancelled */
+	/* kept between calls; see session_get() */
 	struct grove_session *session;
 	struct grove_buf session_key;
 	struct grove_search *search;
 	struct indexer *indexer;
 };
 
-/* A call of a tool, or what else makes a document. */
+/* A call of a tool, or of anything else that makes a document. */
 struct call {
 	struct mcp *m;
 	const struct tool *tool;
-	struct value *values;         /* of its arguments, in the order of its table */
+	struct value *values;         /* its arguments, in the order of the table */
 	struct doc d;                 /* the document */
-	size_t max;                   /* bytes that it may have */
-	char why[700];                /* what went wrong, for the model that asked */
+	size_t max;                   /* its maximum size in bytes */
+	char why[700];                /* the error, for the model */
 };
 
 /* ---------------------------------------------------------------- documents */
 
-/* Says what went wrong; returns `code`. */
+/* Sets the error; returns `code`. */
 int call_fail(struct call *k, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The same in the words of the library. */
+/* The same with the library's message. */
 int call_fail_grove(struct call *k, int code);
 
 /* Begins the document: an object, and the notice that what follows is data. */
 void put_notice(struct doc *d);
 /*
- * Text that was recorded, at most `max` bytes of it (0: all), as a string in which control
- * characters and those that nobody sees are spelled out. Returns 1 if it was cut.
+ * Writes recorded text, at most `max` bytes of it (0 for all), as a string in which control
+ * and invisible characters are spelled out. Returns 1 if it was cut.
  */
 int put_recorded(struct doc *d, struct grove_slice text, size_t max);
-/* As a member; NULL: there is none. */
+/* As a member; NULL if there is none. */
 void put_recorded_member(struct doc *d, const char *name, const char *text, size_t max);
-/* A JSON object made apart becomes the next item, if it fits. Returns 0 if it does not. */
+/* Adds a separately made JSON object as the next item, if it fits. Returns 0 if it does not. */
 int put_item(struct call *k, struct doc *item, size_t nr);
 
-/* "grove://session/ID", as a member. */
+/* Writes "grove://session/ID" as a member. */
 void put_uri(struct doc *d, const char *id);
 
 /*
- * The session of argument `session`, and a view of it as it is now. It stays open, so
- * that the next page need not read it again. 0, or it was told.
+ * Opens the session named by the argument `session`, and takes a current view. It stays
+ * open, so that the next page need not read it again. Sets the error if it fails.
  */
 int session_get(struct call *k, const char *what, struct grove_session **s, struct grove_view **v);
 void session_forget(struct mcp *m);
-/* The entry that is meant; `what` NULL: `otherwise`. 0, or it was told. */
+/* Finds the entry that `what` names; NULL means `otherwise`. Sets the error if it fails. */
 int entry_get(struct call *k, struct grove_view *v, const char *what, uint32_t otherwise, uint32_t *out);
 
 /* ------------------------------------------------------------------ cursors */
 
 /*
- * A cursor is a letter and up to four numbers. Which page comes next stands in it, so
- * nothing is remembered between two calls.
+ * A cursor is a letter and up to four numbers. It contains the position of the next page,
+ * so nothing is remembered between calls.
  */
 #define CURSOR_NUMBERS 4
 void put_cursor(struct doc *d, const char *name, char letter, const uint64_t *numbers, size_t nr);
-/* 0, or it was told. */
+/* Sets the error if it fails. */
 int cursor_read(struct call *k, const char *cursor, char letter, uint64_t *numbers, size_t nr);
 
 /* -------------------------------------------------------------------- tools */
@@ -107,70 +107,70 @@ struct arg {
 	int required;
 	uint64_t least, most;         /* of a number */
 	const char *choices;          /* "a|b|c" */
-	const char *about;            /* a sentence for the model */
+	const char *about;            /* a description for the model */
 };
 
 struct value {
 	int given;
 	char *text;                   /* a text, or the choice */
-	uint64_t number;              /* a number, a flag, or the place of the choice */
+	uint64_t number;              /* a number, a flag, or the index of the choice */
 };
 
 struct tool {
 	const char *name, *title, *about;
 	const struct arg *args;
-	int (*run)(struct call *k);   /* 0, or a negative grove_error, told by call_fail() */
+	int (*run)(struct call *k);   /* returns 0 or a negative grove_error, set by call_fail() */
 };
 
-/* Of an argument that the tool has: its value, or what stands for it if it was not given. */
-const char *arg_text(const struct call *k, const char *name);  /* NULL: not given */
+/* The value of one of the tool's arguments, or its default. */
+const char *arg_text(const struct call *k, const char *name);  /* NULL if not given */
 uint64_t arg_number(const struct call *k, const char *name, uint64_t otherwise);
-/* Sets the period of `since` and `until`. 0, or it was told. */
+/* Reads the period from `since` and `until`. Sets the error if it fails. */
 int arg_period(struct call *k, struct grove_period *out);
 
-extern const struct tool *const tools[];   /* ended by NULL */
+extern const struct tool *const tools[];   /* ends with NULL */
 extern const struct tool tool_search_sessions, tool_list_sessions, tool_get_overview, tool_get_messages,
 	tool_get_tree, tool_get_context, tool_get_usage;
 
-/* The arguments that several tools have. */
+/* Arguments that several tools have. */
 #define ARG_CURSOR { "cursor", VALUE_TEXT, .about = "nextCursor of the page before, to get the next one." }
 #define ARG_BYTES { "maxBytes", VALUE_NUMBER, .least = 1000, .most = ANSWER_BYTES_MAX, \
 	.about = "The most bytes that the answer may have; 20000 unless given." }
 #define ARG_SESSION { "session", VALUE_TEXT, .required = 1, \
 	.about = "Id of the session, a prefix of it (4 characters or more), its path, or last." }
 
-/* "tools": [...], a member; and the result of a call. 0, or a message_error that was told in `why`. */
+/* The member "tools": [...], and the result of a call. Returns 0, or a message_error with `why`. */
 void tools_list(struct doc *d);
 int tools_call(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size);
 
-/* --------------------------------------------- what several tools are made of */
+/* ------------------------------------------------- what several tools share */
 
 /* The members of a session in a list. */
 void put_session_members(struct doc *d, const struct grove_list_item *i, size_t text);
-/* Calls `fn` for a page of the sessions that are wanted, the newest first. 0, or it was told. */
+/* Calls `fn` for a page of the wanted sessions, newest first. Sets the error if it fails. */
 int list_page(struct call *k, const struct grove_list_options *o, const char *cursor, size_t limit,
 	      int (*put)(struct call *k, const struct grove_list_item *i, size_t nr));
-/* A page of a conversation, from its first message on or where the cursor says; see tool_messages.c. */
+/* A page of a conversation, from its first message or from the cursor; see tool_messages.c. */
 int messages_from_start(struct call *k, const char *session, const char *cursor);
 
 /* ---------------------------------------------------------------- resources */
 
-/* Each writes the members of its result. 0, or a message_error that was told in `why`. */
+/* Each writes the members of its result. Returns 0, or a message_error with `why`. */
 int resources_list(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size);
 int resources_templates(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size);
 int resources_read(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size);
 
 /* ----------------------------------------------------------------- the rest */
 
-/* Answers one message that was read; appends nothing to `out` if there is nothing to say. */
+/* Answers one message; appends nothing to `out` if no reply is needed. */
 void answer_message(struct mcp *m, struct grove_slice json, struct grove_buf *out);
-/* An error, with the id as it stands there, or none. */
+/* Writes an error, with the id as received, if any. */
 void answer_error(struct doc *d, struct grove_slice id, int code, const char *why);
 
 /* Reads and answers until the input ends. Returns an exit status. */
 int serve(struct mcp *m);
 
-/* Prints what to put where. Returns an exit status. */
+/* Prints how to configure an agent. Returns an exit status. */
 int install_print(struct cli *c, const char *agent);
 
 #endif

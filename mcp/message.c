@@ -1,5 +1,5 @@
 /*
- * message.c: one message of JSON-RPC 2.0, taken apart.
+ * message.c: parses a JSON-RPC 2.0 message.
  */
 #include "message.h"
 
@@ -24,7 +24,7 @@ static int is_object(struct grove_slice v)
 	return v.len && v.ptr[0] == '{';
 }
 
-/* A short text; what is longer is none of the words that we know. 0: it is no text. */
+/* Reads a short text; a longer one cannot be a word we know. Returns 0 if it is not a text. */
 static int read_word(struct grove_slice value, char *out, size_t size)
 {
 	struct grove_slice text;
@@ -46,7 +46,7 @@ static int is_id(struct grove_slice v)
 	return v.len > 0;
 }
 
-/* What every request says of itself from 2026-07-28 on. */
+/* Reads what every request says about itself from 2026-07-28 on. */
 static void read_meta(struct message *m)
 {
 	static const char *const names[] = { "io.modelcontextprotocol/protocolVersion",

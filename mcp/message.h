@@ -1,5 +1,5 @@
 /*
- * message.h: one message of JSON-RPC 2.0, taken apart.
+ * message.h: parses a JSON-RPC 2.0 message.
  *
  * The parts are slices of the message, which must outlive them.
  */
@@ -8,14 +8,14 @@
 
 #include <grove.h>
 
-/* The longest name of a method, and the longest revision of the protocol, with NUL. */
+/* The maximum length of a method name and of a revision, with NUL. */
 #define MESSAGE_METHOD 64
 #define MESSAGE_VERSION 32
 
 enum message_kind {
 	MESSAGE_REQUEST,
 	MESSAGE_NOTIFICATION,
-	MESSAGE_RESPONSE,      /* an answer to a question that we never ask */
+	MESSAGE_RESPONSE,      /* a response, although we never send requests */
 	MESSAGE_BATCH,         /* an array; its items are messages */
 	MESSAGE_INVALID
 };
@@ -33,20 +33,17 @@ enum message_error {
 
 struct message {
 	enum message_kind kind;
-	struct grove_slice id;          /* as it stands there; empty: there is none */
-	char method[MESSAGE_METHOD];    /* a longer one is cut, and so is none that we have */
-	struct grove_slice params;      /* an object; empty: there are none */
-	/* With the metadata that each request has from 2026-07-28 on: the revision; else "". */
+	struct grove_slice id;          /* as received; empty if there is none */
+	char method[MESSAGE_METHOD];    /* a longer one is cut, and matches none of ours */
+	struct grove_slice params;      /* an object; empty if there is none */
+	/* From the metadata of requests since 2026-07-28: the revision, or "". */
 	char version[MESSAGE_VERSION];
-	int has_capabilities;           /* … and what the client can do */
-	const char *why;                /* MESSAGE_INVALID: what is wrong */
+	int has_capabilities;           /* … and whether it lists the client's capabilities */
+	const char *why;                /* for MESSAGE_INVALID: what is wrong */
 	int error;                      /* … as an error */
 };
 
-/*
- * Takes a line apart: first whether it is JSON, then what it says. An item of a batch is
- * known to be JSON.
- */
+/* Parses a line: checks that it is JSON, then reads it. Items of a batch are known to be JSON. */
 void message_read(struct grove_slice json, struct message *out);
 void message_read_item(struct grove_slice json, struct message *out);
 

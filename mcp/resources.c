@@ -46,7 +46,7 @@ static int put_resource(struct call *k, const struct grove_list_item *i, size_t 
 	return fits;
 }
 
-/* Text of a member of params; NULL: there is none, or it is none. Yours to free(). */
+/* Returns the text of a member of params, or NULL. free() it. */
 static char *take_text(struct grove_slice params, const char *name)
 {
 	struct grove_slice value, text;
@@ -113,7 +113,7 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* Undoes %XX in place. 0, or -1 if there are other things after a percent sign, or NUL. */
+/* Decodes %XX in place. Returns -1 if a percent sign is not followed by two digits, or for NUL. */
 static int decode(char *text)
 {
 	char *to = text;
@@ -137,7 +137,7 @@ struct wanted {
 	uint64_t max;
 };
 
-/* Takes a URI apart, in place. 0, or -1 if it is none of ours. */
+/* Parses a URI in place. Returns -1 if it is not one of ours. */
 static int read_uri(char *uri, struct wanted *w)
 {
 	char *at, *rest = NULL;

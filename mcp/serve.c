@@ -1,10 +1,10 @@
 /*
  * serve.c: two threads, one that reads and one that answers.
  *
- * Requests are answered one after the other, in their order. The reader is free
- * meanwhile, so that a ping is answered and a request can be cancelled while another one
- * is being worked on. A request that was cancelled is not answered, whether it had begun
- * or not. At the end of the input the requests that came before it are still answered.
+ * Requests are answered one after the other, in order. The reader stays free, so that a
+ * ping is answered and a request can be cancelled while another is being worked on. A
+ * cancelled request is not answered, whether it had begun or not. After the end of the
+ * input, the requests that came before it are still answered.
  */
 #include "mcp.h"
 
@@ -17,13 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More requests than this wait in the pipe. */
+/* Further requests wait in the pipe. */
 enum { QUEUE_MAX = 256 };
 
 struct job {
 	struct job *next;
 	int cancelled;
-	size_t id_at, id_len;      /* where in `text` its id is; 0: it has none, or is a batch */
+	size_t id_at, id_len;      /* the position of its id in `text`; 0 if it has none, or is a
+	                              batch */
 	size_t len;
 	char text[];
 };
@@ -61,7 +62,7 @@ static struct job *next_job(struct queue *q)
 	return j;
 }
 
-/* Returns whether it is still wanted. */
+/* Returns true if the reply is still wanted. */
 static int end_job(struct queue *q)
 {
 	int wanted;
@@ -119,7 +120,7 @@ static int has_id(const struct job *j, struct grove_slice id)
 	return j && j->id_len && j->id_len == id.len && !memcmp(j->text + j->id_at, id.ptr, id.len);
 }
 
-/* An unknown id is that of a request which was answered before this arrived. */
+/* An unknown id belongs to a request that was already answered. */
 static void cancel(struct queue *q, const struct message *msg)
 {
 	struct grove_slice id;

@@ -1,9 +1,9 @@
 /*
  * tool_messages.c: get_messages and get_context.
  *
- * get_messages pages through a conversation: the path to a leaf. Which leaf that is
- * stands in the cursor, and so does the generation of the log, because the numbers of
- * entries hold until it is rewritten:
+ * get_messages pages through a conversation: the path to a leaf. The cursor contains that
+ * leaf, and the generation of the log, because the numbers of entries are valid only until
+ * it is rewritten:
  *
  *	m LEAF . GENERATION . PLACE . WAY      WAY 1: from PLACE on; 0: what is before PLACE
  */
@@ -25,7 +25,7 @@ static const char *const piece_names[] = { "text", "thinking", "toolCall", "tool
 struct writing {
 	struct doc *d;
 	size_t text, most;       /* bytes of a text, and of the message */
-	int tools;               /* with what tools were asked and answered */
+	int tools;               /* include tool calls and results */
 	uint64_t left_out;
 	size_t nr;
 };
@@ -43,7 +43,7 @@ static int put_piece(void *payload, const struct grove_piece *p)
 
 	if (p->hidden || (!w->tools && is_of_tool(p)))
 		return 0;
-	/* the first one always has its place */
+	/* the first one is always included */
 	if (w->nr && d->buf.len + (p->text.len < w->text ? p->text.len : w->text) > w->most) {
 		w->left_out++;
 		return 0;
@@ -80,7 +80,7 @@ static struct writing begin_message(struct call *k, struct doc *d)
 	struct writing w = { .d = d, .text = arg_number(k, "maxText", TEXT_DEFAULT), .most = k->max / 2,
 			     .tools = arg_number(k, "tools", 1) != 0 };
 
-	/* no text is longer than an answer may be */
+	/* a text cannot be longer than the reply */
 	w.text = w.text < k->max / 2 ? w.text : k->max / 2;
 	d->buf.len = 0;
 	doc_open(d, '{');
@@ -101,7 +101,7 @@ static void end_message(struct writing *w)
 	doc_close(w->d, '}');
 }
 
-/* Returns 1 if it has something to read, 0, or an error. */
+/* Returns 1 if it has readable text, 0 if not, or an error. */
 static int write_message(struct call *k, const struct grove_view *v, uint32_t i, struct doc *d)
 {
 	struct writing w = begin_message(k, d);
@@ -124,12 +124,17 @@ struct page {
 	struct grove_view *v;
 	struct grove_rows path;
 	uint32_t leaf;
-	size_t from, to;         /* places on the path that are in it, or say nothing */
-	struct grove_buf *items; /* in the order of the path, from `from` on; empty: says nothing */
+	size_t from, to;         /* the part of the path that is in it, including entries without
+	                            text */
+	struct grove_buf *items; /* in the order of the path, from `from` on; empty if without
+	                            text */
 	size_t bytes, nr;
 };
 
-/* Adds the entry at a place, which is next to the others. Returns 1, 0 if it does not fit, or an error. */
+/*
+ * Adds the entry at a place adjacent to the others. Returns 1, 0 if it does not fit, or an
+ * error.
+ */
 static int add_message(struct page *p, size_t place)
 {
 	struct doc d = { .rc = 0 };
@@ -158,7 +163,7 @@ static int add_message(struct page *p, size_t place)
 	return rc;
 }
 
-/* Up to `nr` messages after those that are in it. */
+/* Adds up to `nr` messages after those in it. */
 static int add_after(struct page *p, uint64_t nr)
 {
 	size_t had = p->nr;
@@ -214,7 +219,7 @@ static void end_page(struct page *p)
 	grove_view_unref(p->v);
 }
 
-/* The conversation that ends at p->leaf. */
+/* Takes the conversation that ends at p->leaf. */
 static int take_path(struct page *p)
 {
 	int rc = grove_view_conversation(p->v, p->leaf, GROVE_CONVERSATION_WHOLE, &p->path);
@@ -225,7 +230,7 @@ static int take_path(struct page *p)
 	return p->items ? 0 : call_fail(p->k, GROVE_ENOMEM, "out of memory");
 }
 
-/* Sets leaf and place, and tells the way. */
+/* Sets leaf and place from a cursor, and returns the direction. */
 static int take_cursor(struct page *p, const char *cursor, uint64_t *way)
 {
 	uint64_t at[4];
@@ -252,7 +257,7 @@ static size_t place_of(const struct grove_rows *rows, uint32_t entry)
 	return i;
 }
 
-/* The newest end below an entry. */
+/* Returns the newest end below an entry. */
 static uint32_t end_below(const struct grove_view *v, uint32_t entry)
 {
 	struct grove_rows below;
@@ -272,7 +277,10 @@ static uint32_t end_below(const struct grove_view *v, uint32_t entry)
 	return entry;
 }
 
-/* The path through an entry, and its place there: to the leaf, or down from it on another branch. */
+/*
+ * Takes the path through an entry, and its place there: to the leaf or, on another branch,
+ * down from it.
+ */
 static int take_entry(struct page *p, const char *what)
 {
 	uint32_t entry;
@@ -289,7 +297,7 @@ static int take_entry(struct page *p, const char *what)
 		rc = take_path(p);
 	}
 	if (!rc && place_of(&p->path, entry) == p->path.nr) {
-		/* aside from every conversation: alone */
+		/* outside any conversation: show only the entry */
 		grove_rows_release(&p->path);
 		p->leaf = entry;
 		rc = grove_view_ancestors(p->v, entry, &p->path);
@@ -478,7 +486,7 @@ static void put_context(struct context *c, const struct grove_view *v, const cha
 	doc_close(d, '}');
 }
 
-/* The leaf that is asked for, or the one that the cursor has. */
+/* The requested leaf, or the one in the cursor. */
 static int context_leaf(struct call *k, struct grove_view *v, uint64_t *from, uint32_t *leaf)
 {
 	const char *cursor = arg_text(k, "cursor");

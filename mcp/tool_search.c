@@ -72,12 +72,12 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 }
 
 /*
- * A page of ours may end within one of the library's: then the cursor is that of the
- * library's page, and how many of its hits to pass over.
+ * A page of ours may end within one of the library's: the cursor then has that of the
+ * library's page, and how many of its hits to skip.
  */
 struct page {
 	uint64_t skip;
-	const char *inner;       /* NULL: the first */
+	const char *inner;       /* NULL for the first */
 };
 
 static int read_page(struct call *k, struct page *p)

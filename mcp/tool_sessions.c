@@ -48,7 +48,7 @@ static int put_listed(struct call *k, const struct grove_list_item *i, size_t nr
 	return fits;
 }
 
-/* The place after the session that the last page ended with, or where that would be. */
+/* Returns the place after the last session of the previous page, or where that would be. */
 static size_t place_after(const struct grove_list *l, int64_t modified, uint64_t same)
 {
 	size_t i = 0, n = grove_list_count(l);
@@ -62,7 +62,7 @@ static size_t place_after(const struct grove_list *l, int64_t modified, uint64_t
 	return i;
 }
 
-/* Of the sessions up to place `end`, how many of the last ones have the same time. */
+/* Returns how many of the last sessions before place `end` have the same time. */
 static uint64_t same_time(const struct grove_list *l, size_t end)
 {
 	uint64_t n = 0;
@@ -189,7 +189,7 @@ static int survey(const struct grove_view *v, struct survey *s)
 	return rc;
 }
 
-/* A few of them, as long as the document has less than `room` bytes. */
+/* Writes a few of them, while the document is shorter than `room` bytes. */
 static void put_lines(struct doc *d, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr, size_t room)
 {
 	if (!nr)

@@ -1,8 +1,9 @@
 /*
  * tool_tree.c: get_tree.
  *
- * The nodes as `grove tree` draws them, one after the other: a node, then what is below
- * it. `depth` counts forks, not entries, or a long conversation would be a staircase.
+ * The nodes in the order in which `grove tree` draws them: a node, then what is below it.
+ * `depth` counts forks, not entries; otherwise a long conversation would look like a
+ * staircase.
  */
 #include "mcp.h"
 
@@ -14,8 +15,8 @@
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, LABEL_TEXT = 200 };
 
 struct row {
-	uint32_t node;           /* a place in the columns */
-	uint32_t parent;         /* GROVE_NO_ENTRY: none */
+	uint32_t node;           /* an index in the columns */
+	uint32_t parent;         /* GROVE_NO_ENTRY if none */
 	uint32_t depth, children;
 };
 
@@ -33,7 +34,7 @@ static uint32_t count_children(const struct shape *s, uint32_t node)
 	return n;
 }
 
-/* What is still to be visited is a stack; of siblings the first is on top. */
+/* The nodes still to visit are a stack, with the first sibling on top. */
 static void push_all(struct rows *stack, const struct shape *s, uint32_t first, const struct row *parent)
 {
 	size_t begin = stack->nr;
@@ -73,7 +74,7 @@ struct drawing {
 	struct call *k;
 	struct grove_view *v;
 	const struct shape *s;
-	unsigned char *active;   /* of each entry: is it on the path to the leaf? */
+	unsigned char *active;   /* for each entry: on the path to the leaf */
 	size_t text;
 };
 

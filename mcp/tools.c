@@ -1,8 +1,8 @@
 /*
  * tools.c: the table of tools, and their arguments.
  *
- * A call with a wrong argument is answered by the tool, as a failure that the model
- * reads and can mend; only a tool that does not exist is an error of the protocol.
+ * A wrong argument is reported as a failure of the tool, which the model reads and can
+ * correct; only an unknown tool is a protocol error.
  */
 #include "mcp.h"
 
@@ -99,7 +99,7 @@ static const struct value *find_value(const struct call *k, const char *name)
 	size_t i = 0;
 
 	if (!k->tool)
-		return NULL;  /* a resource is read: it has no arguments */
+		return NULL;  /* reading a resource has no arguments */
 	while (k->tool->args[i].name && strcmp(k->tool->args[i].name, name))
 		i++;
 	return k->tool->args[i].name && k->values[i].given ? &k->values[i] : NULL;
@@ -125,7 +125,7 @@ int arg_period(struct call *k, struct grove_period *out)
 
 	if (!date_period(arg_text(k, "since"), arg_text(k, "until"), "", out, why, sizeof(why)))
 		return 0;
-	return call_fail(k, GROVE_EINVAL, "%s", why + 2);  /* without its dashes */
+	return call_fail(k, GROVE_EINVAL, "%s", why + 2);  /* skip the dashes */
 }
 
 static int read_text(struct call *k, const struct arg *a, struct grove_slice json, struct value *v)
@@ -186,7 +186,7 @@ static int read_value(struct call *k, size_t i, struct grove_slice json)
 
 	if (k->values[i].given)
 		return call_fail(k, GROVE_EINVAL, "%s is given twice", a->name);
-	/* models like to say so when they leave something out */
+	/* models often send null for an argument that they leave out */
 	if (json.len == 4 && !memcmp(json.ptr, "null", 4))
 		return 0;
 	k->values[i].given = 1;
@@ -217,7 +217,7 @@ static int read_args(struct call *k, struct grove_slice args)
 
 /* -------------------------------------------------------------------- calls */
 
-/* One text: the document, or what went wrong. */
+/* One text: the document, or the error. */
 static void put_content(struct doc *d, struct call *k, int rc)
 {
 	doc_name(d, "content");
@@ -226,7 +226,7 @@ static void put_content(struct doc *d, struct call *k, int rc)
 	doc_member(d, "type", "text");
 	doc_name(d, "text");
 	if (rc)
-		/* the words of an error may be those of a file */
+		/* an error message may contain text from a file */
 		put_recorded(d, grove_str(k->why), 0);
 	else
 		doc_text(d, grove_buf_slice(&k->d.buf));

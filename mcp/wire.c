@@ -1,5 +1,5 @@
 /*
- * wire.c: lines in, lines out.
+ * wire.c: reads and writes lines.
  */
 #include "wire.h"
 
@@ -11,7 +11,7 @@
 
 struct wire {
 	int in, out;
-	/* buf[at … len) was read and not used yet; of these, buf[at … seen) has no line end */
+	/* buf[at … len) is unread input; buf[at … seen) is known to contain no line end */
 	char *buf;
 	size_t at, seen, len, cap;
 	int ended;
@@ -40,7 +40,7 @@ void wire_free(struct wire *w)
 	free(w);
 }
 
-/* Makes room and reads once. 0, or -1. */
+/* Makes room and reads once. Returns 0 or -1. */
 static int fill(struct wire *w)
 {
 	ssize_t n;
@@ -92,7 +92,7 @@ static enum wire_result read_any(struct wire *w, struct grove_slice *line)
 		if (w->ended)
 			return w->at < w->len ? take(w, w->len, too_long, line) : too_long ? WIRE_TOO_LONG : WIRE_END;
 		if (w->len - w->at > WIRE_LINE_MAX) {
-			/* what was read of it is let go; its end is still to come */
+			/* drop what was read of it, and wait for its end */
 			too_long = 1;
 			w->at = w->len;
 		}

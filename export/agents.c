@@ -1,10 +1,10 @@
 /*
- * agents.c: the sub-agents that go into an export.
+ * agents.c: the sub-agents that are included in an export.
  *
- * A branch has those that it called: its lines have the id of the call, or that of the
- * agent, which comes with the result. Those that only other branches name are left out.
- * A sub-agent that another one called goes where its caller goes; one that no line
- * names may be of this branch, so it is there.
+ * A branch includes those that it called: its lines have the id of the call, or that of the
+ * agent, which comes with the result. Those that only other branches name are left out. A
+ * sub-agent called by another one is included if its caller is; one that no line names may
+ * belong to this branch, so it is included.
  */
 #include "export.h"
 
@@ -14,14 +14,14 @@
 enum place { UNKNOWN, HERE, ELSEWHERE };
 
 struct agent {
-	char *id, *call, *parent;    /* NULL: unknown */
+	char *id, *call, *parent;    /* NULL if unknown */
 	enum place place;
 };
 
 struct agents {
 	struct export *x;
 	int (*fn)(struct export *x, struct export *sub, const struct grove_subagent *a);
-	struct agent *at;            /* none: all are wanted */
+	struct agent *at;            /* if there are none, all are wanted */
 	size_t nr;
 };
 
@@ -64,7 +64,7 @@ static int has(const struct grove_buf *line, const char *id)
 	return id && *id && memmem(line->ptr, line->len, id, strlen(id));
 }
 
-/* Those that these rows name, and no row before did, are of this place. */
+/* Assigns those that these rows name, and no earlier row did, to this place. */
 static int look(struct agents *l, const struct grove_rows *rows, enum place place)
 {
 	int rc = 0;
@@ -86,7 +86,7 @@ static enum place place_of(const struct agents *l, const char *id)
 	return UNKNOWN;
 }
 
-/* What a sub-agent called is where that is, and so on. */
+/* What a sub-agent called is where that one is, and so on. */
 static void follow_callers(struct agents *l)
 {
 	for (int more = 1; more;) {
@@ -131,7 +131,7 @@ static int see(void *payload, const struct grove_subagent *a)
 	rc = grove_session_open(x->g, a->path, GROVE_OPEN_READ, &s);
 	if (!rc)
 		rc = grove_session_view(s, &v);
-	/* one that only its metadata is left of */
+	/* only its metadata is left */
 	if (rc == GROVE_ENOTFOUND)
 		rc = 0;
 	else if (!rc) {

@@ -26,7 +26,7 @@ uint32_t columns_count(const struct columns *s)
 	return s->rows ? (uint32_t)s->rows->nr : s->c->nr;
 }
 
-/* The place in `c` of what stands at a position. */
+/* Returns the index in `c` of a position. */
 static uint32_t row(const struct columns *s, uint32_t at)
 {
 	return s->rows ? s->rows->at[at] : at;
@@ -59,7 +59,7 @@ static void put_id(struct columns *s, uint32_t k)
 	doc_string(&s->d, s->c->id[k] ? s->c->strings + s->c->id[k] : NULL);
 }
 
-/* The nearest one above that is there. */
+/* Writes the nearest ancestor that is included. */
 static void put_parent(struct columns *s, uint32_t k)
 {
 	uint32_t p = s->c->parent[k];
@@ -104,7 +104,7 @@ static void put_bytes(struct columns *s, uint32_t k)
 	doc_number(&s->d, s->c->bytes[k]);
 }
 
-/* Differences; an entry without a time has that of the one before it. */
+/* Writes differences; an entry without a time has that of the one before it. */
 static void put_times(struct columns *s)
 {
 	int64_t before = 0;

@@ -130,7 +130,7 @@ static int put_head_json(struct export *x, const struct grove_subagent *a)
 	return rc;
 }
 
-/* One transcript, but for its last bracket. */
+/* Writes one transcript, without the last bracket. */
 static int put_transcript(struct export *x, const struct grove_subagent *a)
 {
 	struct grove_rows rows = { 0 };

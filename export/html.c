@@ -1,8 +1,8 @@
 /*
  * html.c: the viewer's page with a session in it.
  *
- * web/README.md says how data goes in: a block for each transcript, with what is known of
- * it, its shape in columns, and a line for each entry. Nothing that stands in a session may
+ * web/README.md describes how data is embedded: a block for each transcript, with what is
+ * known about it, its shape in columns, and a line for each entry. Nothing in a session may
  * end the block: in JSON a < can only be in a string, where it is written as an escape.
  */
 #include "export.h"
@@ -38,7 +38,7 @@ static int add_line(struct grove_buf *out, struct grove_slice json)
 	return rc ? rc : grove_buf_add(out, grove_str("\n"));
 }
 
-/* Redacted first: a shape may have a < beside it. */
+/* Redacts first, because a secret may be next to a <. */
 static int put_line(struct export *x, struct grove_slice json)
 {
 	struct grove_slice text = json;
@@ -61,7 +61,7 @@ struct shape {
 	struct columns cols;
 	struct grove_columns *all;
 	struct grove_rows rows;
-	uint32_t *place;         /* of each entry of the view; GROVE_NO_ENTRY: it is left out */
+	uint32_t *place;         /* for each entry of the view; GROVE_NO_ENTRY if left out */
 };
 
 static void put_shape(struct shape *s, uint32_t leaf)
@@ -203,7 +203,7 @@ static int write_nowhere(void *payload, const char *ptr, size_t len)
 	return 0;
 }
 
-/* What was replaced stands above the conversation, so it is counted first. */
+/* The page says above the conversation what was replaced, so it is counted first. */
 static int count_replaced(struct export *x, struct grove_buf *note)
 {
 	struct grove_sink to = x->to;

@@ -1,16 +1,15 @@
 /*
- * markdown.c: a conversation as Markdown that a wiki takes.
+ * markdown.c: a conversation as Markdown, for a wiki.
  *
- * A heading for each speaker, their text as Markdown, calls and their results in
- * fences longer than any within them. Text was written by others, so it is defused where
- * it stands: raw HTML becomes text, images become links, headings stay below our own, and a
- * fence that was left open is closed.
+ * A heading for each speaker, their text as Markdown, calls and results in fences longer
+ * than any within them. Text was written by others, so it is defused: raw HTML becomes
+ * text, images become links, headings stay below our own, and an open fence is closed.
  *
- * What is code may hold a < as it is. What is code is a question of the whole page, so only
- * what is certain counts: a fence that begins in the first column, which no list or
- * quotation can hold; and a code span within a line, if every one before it in its paragraph
- * ended in its own line, and no cell of a table ends within it. So fences in lists, and
- * those that are indented a little, are moved to the first column with what they hold.
+ * Code may contain a literal <. What counts as code depends on the whole page, so we rely
+ * only on what is certain: a fence in the first column, which cannot be inside a list or
+ * quotation; and a code span within a line, if every earlier one in its paragraph ended on
+ * its own line, and no table cell ends within it. So fences in lists, and slightly indented
+ * ones, are moved to the first column with their contents.
  */
 #include "export.h"
 
@@ -20,8 +19,8 @@
 
 struct text {
 	struct doc *d;
-	char fence;              /* of the fence that is open; 0: none */
-	size_t fence_len, fence_indent;  /* of the fence as it was */
+	char fence;              /* of the open fence; 0 if none */
+	size_t fence_len, fence_indent;  /* of the original fence */
 	int loose;               /* a code span may be open since an earlier line of the paragraph */
 	int after_text;          /* the line before is part of a paragraph */
 };
@@ -42,7 +41,10 @@ static int is_blank(struct grove_slice line, size_t from)
 	return from == line.len;
 }
 
-/* Where the markers of lists end that the line begins with, and of quotations if `quotes`. */
+/*
+ * Returns where the list markers at the beginning of a line end, and quotation marks if
+ * `quotes`.
+ */
 static size_t markers_end(struct grove_slice line, int quotes)
 {
 	size_t at = 0;
@@ -65,7 +67,7 @@ static size_t markers_end(struct grove_slice line, int quotes)
 	}
 }
 
-/* Is the line one of a fence? `from`: where what is written of it begins. */
+/* Returns true for a line of a fence. `from` is where the rest of the line begins. */
 static int see_fence(struct text *t, struct grove_slice line, size_t *from)
 {
 	size_t indent = run_of(line, 0, ' '), markers, n;
@@ -92,7 +94,10 @@ static int see_fence(struct text *t, struct grove_slice line, size_t *from)
 	return 1;
 }
 
-/* The end of the code span that begins at `at` with `n` backquotes; 0: it does not end in this line. */
+/*
+ * Returns the end of the code span that begins at `at` with `n` backquotes, or 0 if it does
+ * not end on this line.
+ */
 static size_t span_end(struct grove_slice line, size_t at, size_t n)
 {
 	for (size_t i = at + n; i < line.len;) {
@@ -110,7 +115,7 @@ static void put_bytes(struct text *t, struct grove_slice line, size_t from, size
 	doc_add(t->d, (struct grove_slice){ line.ptr + from, to - from });
 }
 
-/* A code span, or the backquotes that begin none. Returns where it ends. */
+/* Writes a code span, or backquotes that begin none. Returns where it ends. */
 static size_t put_span(struct text *t, struct grove_slice line, size_t at)
 {
 	size_t n = run_of(line, at, '`'), end = span_end(line, at, n);
@@ -140,7 +145,7 @@ static void put_inline(struct text *t, struct grove_slice line, size_t at)
 			doc_puts(t->d, "\\!");
 		else
 			put_bytes(t, line, at, at + 1);
-		/* an escape and what it escapes, which may be a backquote */
+		/* an escape and the character it escapes, which may be a backquote */
 		if (c == '\\' && at + 1 < line.len && strchr("`\\!", line.ptr[at + 1])) {
 			put_bytes(t, line, at + 1, at + 2);
 			at++;
@@ -149,7 +154,10 @@ static void put_inline(struct text *t, struct grove_slice line, size_t at)
 	}
 }
 
-/* Headings of the first two levels are ours, in a list or a quotation too. Returns how much of the line was written. */
+/*
+ * Headings of the first two levels are ours, even in a list or quotation. Returns how much
+ * of the line was written.
+ */
 static size_t put_heading(struct text *t, struct grove_slice line)
 {
 	size_t markers = markers_end(line, 1), indent = run_of(line, markers, ' '), n = run_of(line, markers + indent, '#');
@@ -162,7 +170,7 @@ static size_t put_heading(struct text *t, struct grove_slice line)
 	return markers + indent;
 }
 
-/* A line of = or - makes a heading of the one above it. */
+/* Returns true for a line of = or -, which turns the line above into a heading. */
 static int is_underline(struct grove_slice line, size_t from)
 {
 	size_t indent = run_of(line, from, ' '), n;
@@ -193,7 +201,7 @@ static void put_text_line(struct text *t, struct grove_slice line)
 	doc_puts(t->d, "\n");
 }
 
-/* Where the line at `at` ends, and the next one begins: after \n, \r or both. */
+/* Returns where the line at `at` ends, and where the next one begins: after \n, \r or both. */
 static size_t line_end(const struct grove_buf *text, size_t at, size_t *next)
 {
 	while (at < text->len && text->ptr[at] != '\n' && text->ptr[at] != '\r')
@@ -258,7 +266,7 @@ static void put_fenced(struct doc *d, const char *word, struct grove_slice text)
 	doc_puts(d, "\n\n");
 }
 
-/* Some words of others as one line. */
+/* Some text from others, on one line. */
 static struct grove_buf one_line(struct doc *d, struct grove_slice text)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -271,7 +279,7 @@ static struct grove_buf one_line(struct doc *d, struct grove_slice text)
 	return line;
 }
 
-/* As code, in which nothing means anything. */
+/* As code, where nothing has a special meaning. */
 static void put_code(struct doc *d, struct grove_slice text)
 {
 	struct grove_buf line = one_line(d, text);

@@ -1,8 +1,8 @@
 /*
- * redact.c: takes keys, tokens, home directories and e-mail addresses out of text.
+ * redact.c: removes keys, tokens, home directories and e-mail addresses from text.
  *
- * One pass. Most bytes begin nothing; a table says which do. What comes before a match
- * may be an escape of JSON, \n or \u00e9, whose letters belong to no word.
+ * One pass. Most bytes begin nothing; a table says which do. A match may be preceded by a
+ * JSON escape such as \n or \u00e9, whose letters do not belong to a word.
  */
 #include "redact.h"
 
@@ -46,12 +46,12 @@ static const char *const names[REDACT_KINDS] = {
 	[REDACT_OTHER_KEY] = "key-of-another-service",
 };
 
-/* What can be told by how it begins. */
+/* What can be recognized by its beginning. */
 static const struct prefix {
 	enum redact_kind kind;
 	const char *begins;
-	unsigned class;          /* what follows */
-	unsigned least;          /* how much of it */
+	unsigned class;          /* the characters that follow */
+	unsigned least;          /* how many at least */
 } prefixes[] = {
 	{ REDACT_ANTHROPIC_KEY, "sk-ant-", ALNUM | DASH, 20 },
 	{ REDACT_OPENAI_KEY, "sk-", ALNUM | DASH, 20 },
@@ -128,7 +128,7 @@ static const struct prefix {
 struct scan {
 	struct redactor *r;
 	const char *begin, *end;
-	const char *copied;      /* up to here the text is in `out` */
+	const char *copied;      /* the text up to here is in `out` */
 	struct grove_buf *out;
 	int rc;
 };
@@ -162,7 +162,7 @@ static int is_word(char c)
 	return is_alnum(c) || c == '_';
 }
 
-/* Is the letter before `p` that of an escape? */
+/* Returns true if the letter before `p` belongs to an escape. */
 static int follows_escape(const struct scan *s, const char *p)
 {
 	if (p - s->begin >= 2 && p[-2] == '\\' && strchr("nrtbf", p[-1]) && p[-1])
@@ -170,7 +170,7 @@ static int follows_escape(const struct scan *s, const char *p)
 	return p - s->begin >= 6 && p[-6] == '\\' && p[-5] == 'u' && is_hex(p[-4]) && is_hex(p[-3]) && is_hex(p[-2]) && is_hex(p[-1]);
 }
 
-/* Can a word begin here? */
+/* Returns true if a word can begin here. */
 static int at_start(const struct scan *s, const char *p)
 {
 	return p == s->begin || !is_word(p[-1]) || follows_escape(s, p);
@@ -189,7 +189,7 @@ static void add(struct scan *s, const char *ptr, size_t len)
 		s->rc = grove_buf_add(s->out, (struct grove_slice){ ptr, len });
 }
 
-/* Puts `words` in the place of [from, to). Returns `to`. */
+/* Replaces [from, to) by `words`. Returns `to`. */
 static const char *put(struct scan *s, enum redact_kind kind, const char *from, const char *to, const char *words)
 {
 	add(s, s->copied, (size_t)(from - s->copied));
@@ -209,7 +209,7 @@ static const char *put_name(struct scan *s, enum redact_kind kind, const char *f
 
 /* ------------------------------------------------------------------- shapes */
 
-/* Each returns where it ends, or NULL if there is none at `p`. */
+/* Each returns where the match at `p` ends, or NULL. */
 
 static int has_digit(const char *p, const char *end)
 {
@@ -225,7 +225,7 @@ static int has_letter(const char *p, const char *end)
 	return p < end;
 }
 
-/* sk-learn-and-more is a name, but what begins with more than two letters and a dash is a key. */
+/* sk-learn-and-more is a name, but more than two letters before a dash suggest a key. */
 static int is_random(const struct prefix *x, const char *p, const char *end)
 {
 	return strcmp(x->begins, "sk-") || has_digit(p, end);
@@ -267,9 +267,9 @@ static const char *jwt(struct scan *s, const char *p)
 }
 
 /*
- * From its first line to its last; without one, what there is of it. In a program its
- * lines may be strings, so quotes are no end; but a bracket is, which in JSON stands
- * between this text and another.
+ * From its first line to its last, or as much as there is. In source code its lines may be
+ * strings, so quotes do not end it; but a bracket does, because in JSON it separates this
+ * text from another.
  */
 static const char *private_key(struct scan *s, const char *p)
 {
@@ -387,7 +387,7 @@ static const char *assignment(struct scan *s, const char *p)
 	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end) : NULL;
 }
 
-/* Does the name [begin, end) end with `word`? Capitals, dashes and underscores make no difference. */
+/* Returns true if the name [begin, end) ends with `word`, ignoring case, dashes and underscores. */
 static int ends_with(const char *begin, const char *end, const char *word)
 {
 	size_t n = strlen(word);
@@ -403,7 +403,10 @@ static int ends_with(const char *begin, const char *end, const char *word)
 	return !n;
 }
 
-/* How long the value of such a name must be to be taken for a secret; 0: it is no such name. */
+/*
+ * Returns how long a value with such a name must be to count as a secret, or 0 if the name
+ * does not matter.
+ */
 static long secret_of(const char *begin, const char *end)
 {
 	static const struct {
@@ -438,7 +441,7 @@ static const char *named_secret(struct scan *s, const char *p)
 	quote = end;
 	while (end > s->copied && strchr("\\\"'", end[-1]))
 		end--;
-	/* what all of these names end in */
+	/* all of these names end in one of these letters */
 	if (end == s->copied || !strchr("dntyDNTY", end[-1]))
 		return NULL;
 	for (name = end; name > s->copied && is_of(ALNUM | DASH, name[-1]) && end - name < 64; name--)
@@ -447,13 +450,13 @@ static const char *named_secret(struct scan *s, const char *p)
 	if (!least)
 		return NULL;
 	value = skip(p + 1, s->end, " ");
-	/* a member of JSON that is no string has to stay one of JSON */
+	/* a JSON value that is not a string must remain valid JSON */
 	if (quote > end && (value == s->end || !strchr("\\\"'", *value)))
 		return NULL;
 	value = skip(value, s->end, "\\\"'");
 	for (end = value; end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=~!@#%^*", *end)) && *end; end++)
 		;
-	/* a name, a word, a call: nothing that was made by chance */
+	/* a name, a word, a call: not random */
 	if (end - value < least || !has_digit(value, end) || !has_letter(value, end) || (end < s->end && strchr(".([{<$", *end)))
 		return NULL;
 	return put_name(s, REDACT_ASSIGNMENT, value, end);
@@ -464,14 +467,14 @@ static int is_address(char c)
 	return is_of(ALNUM | DASH | DOT, c) || c & 0x80;
 }
 
-/* The at sign is [p, after). What comes before it is still to be copied, or was replaced itself. */
+/* The at sign is [p, after). What precedes it is not copied yet, or was itself replaced. */
 static const char *email(struct scan *s, const char *p, const char *after)
 {
 	const char *local = p, *end = after, *dot = NULL;
 
 	while (local > s->copied && (is_address(local[-1]) || local[-1] == '+'))
 		local--;
-	/* the letters of an escape are none of its own */
+	/* the letters of an escape are not part of it */
 	if (local > s->begin && local[-1] == '\\')
 		local += *local == 'u' && p - local >= 5 ? 5 : 1;
 	while (local < p && !is_word(*local) && !(*local & 0x80))
@@ -492,7 +495,7 @@ static const char *email(struct scan *s, const char *p, const char *after)
 	return put_name(s, REDACT_EMAIL, local, end);
 }
 
-/* Nothing of a path comes before it: src/home/x is none. */
+/* Returns true if no part of a path precedes it: src/home/x does not count. */
 static int begins_path(const struct scan *s, const char *p)
 {
 	char c;
@@ -503,20 +506,20 @@ static int begins_path(const struct scan *s, const char *p)
 	return !is_word(c) && !strchr(".~-)", c) && (c != '/' || (p - s->begin >= 2 && p[-2] == '/'));
 }
 
-/* The name of somebody: letters of all scripts, as they are or as escapes. */
+/* A user's name: letters of all scripts, literal or escaped. */
 static const char *name_end(const struct scan *s, const char *p)
 {
 	while (p < s->end && is_address(*p))
 		p++;
-	/* an escape below \u0080 is no letter */
+	/* an escape below \u0080 is not a letter */
 	if (s->end - p < 6 || p[0] != '\\' || p[1] != 'u' || !follows_escape(s, p + 6) || (!memcmp(p + 2, "00", 2) && p[4] < '8'))
 		return p;
 	return name_end(s, p + 6);
 }
 
 /*
- * Where `path` ends that stands at `p`, or NULL. A ? in it is any letter. The slashes may be
- * escaped, all but the first: that one's backslash stands before `p`.
+ * Returns where `path` at `p` ends, or NULL. A ? in it matches any letter. All slashes but
+ * the first may be escaped; the backslash of the first is before `p`.
  */
 static const char *path_at(const struct scan *s, const char *p, const char *path)
 {
@@ -559,7 +562,7 @@ static const char *home(struct scan *s, const char *p)
 	return NULL;
 }
 
-/* A name that may have spaces, if what comes after it are `nr` backslashes, as before it. */
+/* A name that may contain spaces, if it is followed by `nr` backslashes, as before it. */
 static const char *spaced_name_end(const struct scan *s, const char *name, size_t nr)
 {
 	const char *end = name, *p;
@@ -589,8 +592,8 @@ static const char *windows_home(struct scan *s, const char *p)
 }
 
 /*
- * -home-NAME-src: how Claude Code and pi name the directory of a project. The name of
- * another user ends with the next dash, and a directory must be where these are.
+ * -home-NAME-src: how Claude Code and pi name a project's directory. Another user's name
+ * ends at the next dash, and this must be in a place where such directories are named.
  */
 static const char *dashed_home(struct scan *s, const char *p)
 {
@@ -614,7 +617,7 @@ static const char *dashed_home(struct scan *s, const char *p)
 	return NULL;
 }
 
-/* What may begin at a byte, or be known by it. */
+/* Finds what may begin at a byte, or be recognized by it. */
 static const char *match(struct scan *s, const char *p)
 {
 	const char *end = NULL;
@@ -662,7 +665,7 @@ void redactor_init(struct redactor *r, const char *home)
 	const char *slash = home ? strrchr(home, '/') : NULL;
 
 	memset(r, 0, sizeof(*r));
-	/* "/" is a home of nobody's */
+	/* "/" is nobody's home */
 	r->home = home && *home == '/' && home[1] ? home : NULL;
 	r->user = r->home && slash && slash > home && slash[1] ? slash + 1 : NULL;
 }

@@ -1,9 +1,9 @@
 /*
- * redact.h: takes keys, tokens, home directories and e-mail addresses out of text.
+ * redact.h: removes keys, tokens, home directories and e-mail addresses from text.
  *
- * By their well-known shapes: nothing is understood, so a password in a sentence stays
- * where it is, and so does what is seen in an image. Text may be JSON: what is put in needs
- * no escape, and no escape is cut apart.
+ * It recognizes well-known shapes and understands nothing: a password in a sentence
+ * remains, and so does anything in an image. Text may be JSON: replacements need no escape,
+ * and no escape is split.
  */
 #ifndef EXPORT_REDACT_H
 #define EXPORT_REDACT_H
@@ -48,8 +48,8 @@ enum redact_kind {
 
 struct redactor {
 	uint64_t count[REDACT_KINDS];
-	const char *home;        /* NULL: not known */
-	const char *user;        /* the name in it; NULL: none */
+	const char *home;        /* NULL if unknown */
+	const char *user;        /* the name in it; NULL if none */
 };
 
 /* `home` must outlive it; NULL: only directories below /home, /Users and C:\Users are known. */

@@ -1,8 +1,8 @@
 /*
- * body.c: is a request's body the JSON that it says it is?
+ * body.c: checks that a request's body is valid JSON.
  *
- * No recursion: what is open is a stack of brackets, and its depth is bounded, so
- * that a body cannot use up our stack.
+ * Without recursion: open brackets are on an explicit stack of limited depth, so a body
+ * cannot exhaust ours.
  */
 #include "body.h"
 #include "valid.h"
@@ -131,7 +131,7 @@ static const char *scalar(struct scan *s)
 	return word(s);
 }
 
-/* After a value: close what ends here, and pass the comma. *more says whether a value follows. */
+/* After a value: closes what ends here, and skips the comma. *more says whether a value follows. */
 static const char *after(struct scan *s, char *open, unsigned *depth, int *more)
 {
 	while (*depth) {

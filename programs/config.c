@@ -92,7 +92,10 @@ static int failed(const char *path, char *why, size_t size)
 	return -1;
 }
 
-/* The whole file with a NUL after it, or NULL: there is none, or `why` says what is wrong. */
+/*
+ * Reads the whole file, followed by a NUL. Returns NULL if there is none, or if `why` says
+ * what is wrong.
+ */
 static char *read_file(const char *path, char *why, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -132,7 +135,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Cuts a line into key and value. Returns 0; 1 for a comment or nothing; -1 for neither. */
+/* Splits a line into key and value. Returns 0; 1 for a comment or an empty line; -1 otherwise. */
 static int parse_line(char *line, char **key, char **value)
 {
 	char *equals;
@@ -221,7 +224,7 @@ const char *config_get(const struct config *c, const char *key)
 
 /* ------------------------------------------------------------------ changes */
 
-/* Every directory above `path`. */
+/* Creates every directory above `path`. */
 static int make_dirs(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -236,7 +239,7 @@ static int make_dirs(char *path)
 	return 0;
 }
 
-/* Writes the lines of `text`, changed, to `f`. Returns how often the key was there. */
+/* Writes the lines of `text`, with the change, to `f`. Returns how often the key occurred. */
 static unsigned write_changed(FILE *f, const char *text, const char *key, const char *value)
 {
 	unsigned found = 0;
@@ -266,7 +269,7 @@ static int close_whole(FILE *f)
 	return fclose(f) || bad ? -1 : 0;
 }
 
-/* Writes a file beside the old one and puts it in its place, with the old one's owner and mode. */
+/* Writes a temporary file and renames it over the old one, with the same owner and mode. */
 static int replace_file(const char *path, const char *text, const char *key, const char *value)
 {
 	char temp[PATH_MAX + 16];
@@ -281,7 +284,7 @@ static int replace_file(const char *path, const char *text, const char *key, con
 	if (!f)
 		return -1;
 	if (!stat(path, &old) && (fchmod(fd, old.st_mode & 07777) || fchown(fd, old.st_uid, old.st_gid)))
-		errno = 0;   /* who may write there need not own it */
+		errno = 0;   /* somebody who may write there need not be the owner */
 	found = write_changed(f, text, key, value);
 	if (close_whole(f) || (found || value ? rename(temp, path) : unlink(temp))) {
 		unlink(temp);
@@ -291,8 +294,9 @@ static int replace_file(const char *path, const char *text, const char *key, con
 }
 
 /*
- * Others who change the file wait until this descriptor is closed. They replace it, so what
- * was locked need not be what is there now. -1: there is none, or it cannot be locked.
+ * Others who want to change the file wait until this descriptor is closed. They replace it,
+ * so the locked file may no longer be the current one. Returns -1 if there is none, or it
+ * cannot be locked.
  */
 static int lock_file(const char *path, int create)
 {

@@ -1,10 +1,10 @@
 /*
- * dates.c: the times that people name.
+ * dates.c: dates and times as people write them.
  *
- * A date is counted in seconds on the clock of its zone first, as if that were UTC, and
- * then turned into a moment. Where the clocks are put forward, some times of the day do
- * not exist (in some zones midnight); they mean the moment of the change. Where the
- * clocks are put back, some exist twice; they mean the first.
+ * A date is first counted in seconds on the clock of its zone, as if that were UTC, and
+ * then converted. When clocks go forward, some times of the day do not exist (in some zones
+ * midnight); they mean the moment of the change. When clocks go back, some exist twice;
+ * they mean the first.
  */
 #include "dates.h"
 
@@ -31,7 +31,7 @@ static int64_t offset_at(struct zone *z, int64_t second)
 	return offset;
 }
 
-/* The moment at which the clocks show `clock`, or go beyond it. */
+/* Returns the moment at which the clocks show `clock`, or skip it. */
 static int64_t moment_of(struct zone *z, int64_t clock)
 {
 	int64_t before = clock - offset_at(z, clock - DAY), after = clock - offset_at(z, clock + DAY);
@@ -58,7 +58,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b < 0);
 }
 
-/* Days since 1970; months beyond December run on into the next year. */
+/* Days since 1970; months beyond December continue into the next year. */
 static int64_t days_of(int year, int month, int day)
 {
 	struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day };
@@ -68,7 +68,7 @@ static int64_t days_of(int year, int month, int day)
 
 /* ------------------------------------------------------------------- parsing */
 
-/* Exactly so many digits. */
+/* Takes exactly this many digits. */
 static int take_digits(const char **p, int nr, int *out)
 {
 	*out = 0;
@@ -80,7 +80,7 @@ static int take_digits(const char **p, int nr, int *out)
 	return 0;
 }
 
-/* A part of a date or time after its separator. 1: there is none. */
+/* Takes a part of a date or time after its separator. Returns 1 if there is none. */
 static int take_part(const char **p, char separator, int digits, int least, int most, int *out)
 {
 	if (**p != separator)
@@ -90,10 +90,10 @@ static int take_part(const char **p, char separator, int digits, int least, int 
 }
 
 struct date {
-	int year, month, day;      /* 0: not given */
-	int64_t second;            /* of the day; -1: not given */
+	int year, month, day;      /* 0 if not given */
+	int64_t second;            /* of the day; -1 if not given */
 	int64_t ms;                /* of the second */
-	int zoned;                 /* its own offset is given: */
+	int zoned;                 /* an offset is given: */
 	int64_t offset;
 };
 
@@ -185,7 +185,7 @@ static void date_of(struct zone *z, const struct date *d, int64_t *from, int64_t
 	*from = *until = (d->zoned ? clock - d->offset : moment_of(z, clock)) * 1000 + d->ms;
 }
 
-/* So long before now. */
+/* A time before now. */
 static int ago(const char *text, int64_t now, int64_t *from, int64_t *until)
 {
 	static const struct {
@@ -265,7 +265,7 @@ int date_period(const char *since, const char *until, const char *tz, struct gro
 	if (until) {
 		if (date_span(until, tz, now, &from, &to))
 			return wrong("until", until, why, size);
-		/* 0 would be no limit */
+		/* 0 would mean no limit */
 		out->until = to ? to : -1;
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * dates.h: the times that people name.
+ * dates.h: dates and times as people write them.
  *
- *	90m 12h 7d 2w                  so long ago
+ *	90m 12h 7d 2w                  this long ago
  *	today yesterday monday…sunday  the latest such day; today counts
  *	2026, 2026-11, 2026-11-03      a year, a month, a day
  *	2026-11-03T10:00[:00][Z]       a time; also with an offset, +02:00
@@ -14,15 +14,14 @@
 #include <grove.h>
 
 /*
- * Tells from when to when the named time lasts: a day, a month or a year; a moment lasts
- * no time at all, so *from is *until. `now` is in ms. Returns 0, or -1 for what is none
- * of these.
+ * Gets the beginning and end of the named time: a day, a month or a year; for a moment,
+ * *from is *until. `now` is in ms. Returns 0, or -1 for anything else.
  */
 int date_span(const char *text, const char *tz, int64_t now, int64_t *from, int64_t *until);
 
 /*
- * Makes a period of --since and --until (NULL: not given), which includes the day, month
- * or year that either names. Returns 0, or -1 and a sentence in `why`.
+ * Makes a period of --since and --until (NULL if not given), which includes the day, month
+ * or year that either names. Returns 0, or -1 and a message in `why`.
  */
 int date_period(const char *since, const char *until, const char *tz, struct grove_period *out,
 		char *why, size_t size);

@@ -1,5 +1,5 @@
 /*
- * doc.c: a JSON document while it is written.
+ * doc.c: writes a JSON document.
  */
 #include "doc.h"
 
@@ -49,7 +49,7 @@ void doc_flush(struct doc *d, struct grove_sink to)
 	d->buf.len = 1;
 }
 
-/* A comma, unless this is the first in its object or array, or the value of a member. */
+/* Writes a comma, except before the first item of an object or array, or the value of a member. */
 static void comma(struct doc *d)
 {
 	char last = d->buf.len ? d->buf.ptr[d->buf.len - 1] : '{';
@@ -90,7 +90,7 @@ void doc_string(struct doc *d, const char *text)
 		doc_null(d);
 }
 
-/* Columns have millions of them, so printf() is not asked. */
+/* Faster than printf(), because columns have millions of them. */
 static void put_digits(struct doc *d, uint64_t n, int negative)
 {
 	char text[24];

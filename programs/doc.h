@@ -1,9 +1,9 @@
 /*
- * doc.h: a JSON document while it is written.
+ * doc.h: writes a JSON document.
  *
- * Commas are set where they belong, so that the order of members can change. The
- * first failure (out of memory) is kept in `rc`, and everything after it does
- * nothing: look at it once, at the end.
+ * Commas are written where necessary, so that the order of members can change. The first
+ * failure (out of memory) is kept in `rc`, and everything after it does nothing: check it
+ * once, at the end.
  */
 #ifndef PROGRAMS_DOC_H
 #define PROGRAMS_DOC_H
@@ -16,14 +16,14 @@ struct doc {
 };
 
 void doc_release(struct doc *d);
-/* Bytes as they are. */
+/* Adds bytes unchanged. */
 void doc_add(struct doc *d, struct grove_slice bytes);
 void doc_puts(struct doc *d, const char *text);
 void doc_printf(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Hands on what was written, if that is worth the call. The last byte stays until the
- * end: it says whether a comma comes next.
+ * Passes on what was written, if that is worth the call. The last byte stays until the end:
+ * it says whether a comma comes next.
  */
 void doc_flush(struct doc *d, struct grove_sink to);
 

@@ -1,5 +1,5 @@
 /*
- * indexer.c: a thread that brings the index of the search up to date.
+ * indexer.c: a thread that keeps the search index up to date.
  */
 #include "indexer.h"
 

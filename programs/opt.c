@@ -1,5 +1,5 @@
 /*
- * opt.c: options out of a command line.
+ * opt.c: parses options.
  */
 #include "opt.h"
 
@@ -20,7 +20,7 @@ wrong(char *why, size_t size, const char *fmt, ...)
 	return -1;
 }
 
-/* Two letters that changed places, and nothing else. */
+/* Returns true if two letters are swapped, and nothing else differs. */
 static int is_swapped(const char *word, size_t len, const char *known)
 {
 	size_t i = 0;
@@ -44,7 +44,7 @@ unsigned opt_slip(const char *word, size_t len, const char *known)
 		return 0;
 	if (is_swapped(word, len, known))
 		return 1;
-	/* Letters to add, drop or change (Levenshtein), a row at a time. */
+	/* The edit distance (Levenshtein), one row at a time. */
 	for (size_t j = 0; j <= n; j++)
 		row[j] = (unsigned)j;
 	for (size_t i = 1; i <= len; i++) {
@@ -147,7 +147,7 @@ void opt_list_release(struct opt_list *list)
 	list->nr = 0;
 }
 
-/* The option gets its value; `typed` is how it was named. */
+/* Sets an option; `typed` is its spelling on the command line. */
 static int take(const struct opt *o, const char *typed, const char *value, char *why, size_t size)
 {
 	if (o->string) {
@@ -161,7 +161,7 @@ static int take(const struct opt *o, const char *typed, const char *value, char 
 	return choice(o, typed, value, why, size);
 }
 
-/* One long option: `arg` is what follows the dashes. */
+/* Takes one long option: `arg` is what follows the dashes. */
 static int take_long(const struct opt *const *tables, const char *arg, const char *next, int *used,
 		     char *why, size_t size)
 {
@@ -181,7 +181,7 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 		if (value && !o->number)
 			return wrong(why, size, "--%s takes no value", o->name);
 		*o->flag = 1;
-		/* its number may be missing: then what follows is something else */
+		/* its number is optional, and what follows is something else */
 		if (o->number && !value && next && *next && next[strspn(next, "0123456789")] == '\0') {
 			value = next;
 			*used = 1;
@@ -197,7 +197,7 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 	return take(o, typed, value, why, size);
 }
 
-/* Letters: flags together, and at the end one with its value in the same word or the next. */
+/* Takes letters: flags together, the last perhaps with a value in the same word or the next. */
 static int take_letters(const struct opt *const *tables, const char *arg, const char *next, int *used,
 			char *why, size_t size)
 {
@@ -227,7 +227,7 @@ int opt_parse(const struct opt *const *tables, int *argc, char **argv, unsigned 
 	for (i = 0; i < *argc; i++) {
 		char *arg = argv[i];
 
-		if (arg[0] != '-' || !arg[1]) { /* "-" alone is an operand */
+		if (arg[0] != '-' || !arg[1]) { /* a single "-" is an operand */
 			if (flags & OPT_STOP_AT_OPERAND)
 				break;
 			argv[kept++] = arg;

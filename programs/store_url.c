@@ -1,5 +1,5 @@
 /*
- * store_url.c: a store's URL as it may be shown.
+ * store_url.c: hides the password in a store's URL.
  */
 #include "store_url.h"
 
@@ -13,7 +13,10 @@ void store_url_hide_password(char *url)
 		return;
 	authority += 3;
 	colon = authority + strcspn(authority, ":@/?");
-	/* the last @ before the options: one in a password that is not escaped hides no more */
+	/*
+	 * up to the last @ before the options: an unescaped @ in a password must not expose
+	 * the rest
+	 */
 	for (char *p = authority; *p && *p != '?'; p++)
 		if (*p == '@')
 			at = p;

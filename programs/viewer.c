@@ -1,5 +1,5 @@
 /*
- * viewer.c: which servers of this user are running, and a browser to look at them.
+ * viewer.c: finds running servers of this user, and opens a browser.
  */
 #include "viewer.h"
 
@@ -25,7 +25,7 @@
 
 /* ------------------------------------------------------------------- places */
 
-/* Makes the directory; one that is not ours alone is not used. */
+/* Creates the directory; one that others can access is not used. */
 static int own_directory(const char *dir)
 {
 	struct stat st;
@@ -33,7 +33,7 @@ static int own_directory(const char *dir)
 	char parent[PATH_MAX];
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(dir, '/') - dir), dir);
-	mkdir(parent, 0700); /* ~/.cache of a new user; that it is there already is as good */
+	mkdir(parent, 0700); /* ~/.cache of a new user; it may exist already */
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return -1;
 	if (lstat(dir, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
@@ -105,7 +105,7 @@ static int connect_to(unsigned port)
 	return -1;
 }
 
-/* Only plain HTTP on this machine is told of, so only that is asked. */
+/* Only servers with plain HTTP on this machine are recorded, so only these are asked. */
 static int answers(const char *url, const char *path)
 {
 	char text[1024];
@@ -127,7 +127,7 @@ static int answers(const char *url, const char *path)
 	return n == 12 && !memcmp(text, "HTTP/1.1 200", 12);
 }
 
-/* The first address in a server's file that answers. */
+/* Finds the first address in a server's file that answers. */
 static int find_in(const char *file, const char *path, char *url, size_t size)
 {
 	FILE *f = fopen(file, "re");
@@ -164,7 +164,7 @@ int viewer_find(const char *path, char *url, size_t size)
 			continue;
 		snprintf(file, sizeof(file), "%s/%s", dir, e->d_name);
 		if (kill((pid_t)pid, 0) && errno == ESRCH)
-			unlink(file); /* it had no time to */
+			unlink(file); /* the server was killed before it could remove it */
 		else
 			rc = find_in(file, path, url, size);
 	}
@@ -198,7 +198,7 @@ static const char *browser(void)
 	return ((x && *x) || (wayland && *wayland)) && in_path("xdg-open") ? "xdg-open" : NULL;
 }
 
-/* A page that leads to the address, for our eyes only. */
+/* Makes a private page that redirects to the address. */
 static int redirect_file(const char *url, char *out, size_t size)
 {
 	char dir[PATH_MAX - 64];
@@ -218,7 +218,7 @@ static int redirect_file(const char *url, char *out, size_t size)
 	return -1;
 }
 
-/* In a process of its own: the browser, and then what it was given is cleared away. */
+/* Runs the browser in a separate process, which then removes the file. */
 static void run_browser(const char *program, const char *what, const char *file)
 {
 	char *const words[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)what, NULL };

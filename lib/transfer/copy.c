@@ -292,7 +292,7 @@ struct apart {
 	bool done;
 };
 
-/* Whole and durable, or not there. What is there already stays as it is. */
+/* The file appears complete and durable, or not at all. An existing one stays as it is. */
 static int write_file(const char *path, struct grove_slice bytes, struct grove_detail *d)
 {
 	struct grove_buf dir = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;

@@ -234,6 +234,9 @@ static int find_edits(struct grove__choice *c)
 	size_t nr = 0;
 	int rc;
 
+	/* a kept index that is damaged may claim edits where the format has none */
+	if (!c->im->dialect->context.edits)
+		return 0;
 	for (size_t i = 0; i < c->nr_rows; i++)
 		nr += grove__spine_kind(s, c->rows[i]) == GROVE_KIND_CONTEXT_EDIT;
 	if (!nr)

@@ -148,33 +148,33 @@ static struct grove_slice own(const struct grove__pi_shape *s, const struct part
 static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, struct grove_slice input)
 {
 	struct grove__json_iter it;
-	struct grove_buf rest = GROVE_BUF_INIT, canon = GROVE_BUF_INIT;
 	int rc = 0;
 
 	grove__json_iter_init(&it, input);
 	while (!rc && grove__json_next(&it)) {
 		if (is_base(it.key) || own_at(s, it.key) < OWN_MAX)
 			continue;
-		rc = grove__buf_add_char(&rest, rest.len ? ',' : '{');
+		rc = grove__buf_add_char(out, ',');
 		if (!rc)
-			rc = grove__buf_add_slice(&rest, it.key);
+			rc = grove__buf_add_slice(out, it.key);
 		if (!rc)
-			rc = grove__buf_add_char(&rest, ':');
+			rc = grove__buf_add_char(out, ':');
 		if (!rc)
-			rc = grove__buf_add_slice(&rest, it.value);
+			rc = grove__buf_add_slice(out, it.value);
 	}
-	/* as one object, so that duplicate and index-like keys are handled as in JavaScript */
-	if (!rc && rest.len) {
-		rc = grove__buf_add_char(&rest, '}');
-		if (!rc)
-			rc = grove__json_put_canonical(&canon, grove__buf_slice(&rest));
-		if (!rc)
-			rc = grove__buf_add_char(out, ',');
-		if (!rc)
-			rc = grove__buf_add(out, canon.ptr + 1, canon.len - 2);
-	}
-	grove__buf_release(&rest);
-	grove__buf_release(&canon);
+	return rc;
+}
+
+/* The object from `at` on as JavaScript writes it: index-like keys first, each key once. */
+static int reorder(struct grove_buf *out, size_t at)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = grove__buf_add(&line, out->ptr + at, out->len - at);
+
+	grove__buf_cut(out, at);
+	if (!rc)
+		rc = grove__json_put_canonical(out, grove__buf_slice(&line));
+	grove__buf_release(&line);
 	return rc;
 }
 
@@ -262,6 +262,7 @@ static int compose_typed(const struct grove__pi_words *words, const struct grove
 {
 	enum grove_kind kind = grove__pi_kind(words, in->type);
 	const struct grove__pi_shape *s = grove__pi_shape(words, kind);
+	size_t begin = out->len;
 	struct parts p;
 	int rc;
 
@@ -284,6 +285,8 @@ static int compose_typed(const struct grove__pi_words *words, const struct grove
 		rc = put_base(out, at);
 	if (!rc)
 		rc = grove__buf_add_char(out, '}');
+	if (!rc && p.rest)
+		rc = reorder(out, begin);
 	return rc ? grove__fail_nomem(d) : 0;
 }
 

@@ -368,8 +368,12 @@ static int input_id(struct grove__batch *b, size_t i, struct grove_slice raw)
 
 	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2 || raw.len > 1024)
 		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id must be a string of 1 to 1022 bytes");
-	rc = grove__json_text(&text, raw) ? grove__fail_nomem(b->d)
-					  : keep_id(b, i, grove__buf_slice(&text));
+	if (grove__json_text(&text, raw))
+		rc = grove__fail_nomem(b->d);
+	else if (memchr(text.ptr, 0, text.len))
+		rc = grove__fail(b->d, GROVE_EINVAL, NULL, "an id cannot contain a NUL character");
+	else
+		rc = keep_id(b, i, grove__buf_slice(&text));
 	grove__buf_release(&text);
 	return rc;
 }

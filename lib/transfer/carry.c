@@ -149,6 +149,7 @@ int grove__carry_where(const struct grove_carry *c, const char *sub, struct grov
 		rc = grove__store_describe(out->store, &key, &path);
 	if (rc) {
 		grove__buf_release(&name);
+		grove__buf_release(&path);
 		grove__where_release(out);
 		return grove__fail_nomem(d);
 	}

@@ -34,10 +34,15 @@ int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *o
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint64_t tail, base;
 	int64_t ns;
-	int rc = grove__log_stat(log, out, d);
+	int rc = grove__log_stat(log, out, d), kept;
 
+	if (rc)
+		return rc;
 	/* only a file has a ctime, and its own time counts */
-	if (!rc && !out->ctime_ns && !grove__log_meta_get(log, GROVE__META_TIME, &text, NULL) && text.len &&
+	kept = out->ctime_ns ? 0 : grove__log_meta_get(log, GROVE__META_TIME, &text, NULL);
+	if (kept == GROVE_ENOMEM)
+		rc = grove__fail_nomem(d);
+	if (!kept && text.len &&
 	    sscanf(text.ptr, "%" SCNd64 " %" SCNu64 " %" SCNu64, &ns, &tail, &base) == 3 &&
 	    tail == out->tail && base == out->base) {
 		out->mtime_ns = ns;

@@ -376,7 +376,8 @@ static struct topic *make_topic(struct events *ev, struct subscription *s)
 	return t;
 }
 
-static void subscribe(struct events *ev, struct client *c, struct subscription *s)
+/* Leaves s->topic NULL if there is no such session. */
+static void subscribe(struct events *ev, struct subscription *s)
 {
 	struct topic *t = NULL;
 
@@ -389,7 +390,6 @@ static void subscribe(struct events *ev, struct client *c, struct subscription *
 	if (!t) {
 		free(s->what);
 		s->what = NULL;
-		tell_client(ev, c, "remove", s->key, grove_str("\"rev\":null"));
 		return;
 	}
 	s->rev = t->rev;
@@ -598,15 +598,18 @@ static void take_joining(struct events *ev)
 		c->beat = now_ms();
 		metrics_streams(ev->server->metrics, 1);
 		/*
-		 * The client must miss no change, so the list is watched before the stream
-		 * says that it is connected.
+		 * The client must miss no change, so everything it subscribed to is watched
+		 * before the stream says that it is connected.
 		 */
 		ev->nr_list += !!c->list;
 		if (c->list)
 			open_list(ev);
+		for (unsigned i = 0; i < c->nr; i++)
+			subscribe(ev, &c->sub[i]);
 		offer(ev, c, grove_str(": grove\nretry: 2000\n\n"));
 		for (unsigned i = 0; i < c->nr; i++)
-			subscribe(ev, c, &c->sub[i]);
+			if (!c->sub[i].topic)
+				tell_client(ev, c, "remove", c->sub[i].key, grove_str("\"rev\":null"));
 		if (c->afresh)
 			tell_client(ev, c, "sessions", NULL, grove_str("\"change\":\"reset\""));
 	}

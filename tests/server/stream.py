@@ -2,6 +2,7 @@
 import http.client
 import json
 import socket
+import time
 
 from world import API, same
 
@@ -29,10 +30,13 @@ class Stream:
     def next(self, live=False):
         """
         The next event: its kind and its data. None at the end of the stream. Who has the session open
-        is left out unless `live` asks for it: that may be any program that a test runs.
+        is left out unless `live` asks for it: that may be any program that a test runs. Comments keep
+        an idle connection open, so the socket's own timeout does not end the wait for an event.
         """
         kind, data = None, None
+        until = time.monotonic() + 90
         while True:
+            assert time.monotonic() < until, "no event came"
             line = self.r.readline().decode()
             if not line:
                 return None

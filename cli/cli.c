@@ -420,7 +420,7 @@ void cli_check_agent(struct cli *c, const char *name)
 	struct agents x = { .names = GROVE_BUF_INIT, .wanted = name };
 
 	if (name && !grove_agent_each(c->g, on_agent, &x) && !x.found)
-		cli_warn(c, "no agent is called '%.64s' (known are %s)", name, x.names.ptr ? x.names.ptr : "none");
+		cli_warn(c, "no agent is called '%.64s' (known agents: %s)", name, x.names.ptr ? x.names.ptr : "none");
 	grove_buf_release(&x.names);
 }
 

@@ -128,10 +128,10 @@ int cmd_sync(struct cli *c, int argc, char **argv)
 
 int cmd_mcp(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-mcp", "its part for agents", argc, argv);
+	return hand_over(c, "grove-mcp", "support for agents (MCP)", argc, argv);
 }
 
 int cmd_browse(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-browse", "its screen (it needs ncurses)", argc, argv);
+	return hand_over(c, "grove-browse", "its terminal interface (it needs ncurses)", argc, argv);
 }

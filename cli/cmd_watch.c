@@ -469,7 +469,7 @@ static int fail(struct watching *w, int err)
 	struct grove_detail why;
 
 	if (err == GROVE_EINVAL)
-		return cli_usage(w->c, "--since: that is no cursor of %s",
+		return cli_usage(w->c, "--since: not a cursor of %s",
 				 w->all ? "all sessions" : "one session");
 	grove_watch_error(w->set, &why);
 	return cli_fail(w->c, err, &why);

@@ -51,7 +51,7 @@ int cli_show_web(struct cli *c, struct grove_session *s)
 	char id[512], path[640], url[256], page[1024], store[PATH_MAX + 8];
 
 	if (escape(grove_session_id(s), id, sizeof(id)))
-		return cli_error(c, GROVE_EINVAL, "%s: the session's id is too long for an address", c->command);
+		return cli_error(c, GROVE_EINVAL, "%s: the session's id is too long for a URL", c->command);
 	snprintf(path, sizeof(path), "/api/v1/sessions/%s", id);
 	if (!viewer_find(path, url, sizeof(url))) {
 		snprintf(page, sizeof(page), "%s/s/%s", url, id);

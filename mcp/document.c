@@ -196,5 +196,5 @@ int cursor_read(struct call *k, const char *cursor, char letter, uint64_t *numbe
 		bad = *end != (i + 1 < nr ? '.' : '\0');
 		p = end + 1;
 	}
-	return bad ? call_fail(k, GROVE_EINVAL, "cursor is none that this tool gave out") : 0;
+	return bad ? call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned") : 0;
 }

@@ -133,11 +133,11 @@ extern const struct tool tool_search_sessions, tool_list_sessions, tool_get_over
 	tool_get_tree, tool_get_context, tool_get_usage;
 
 /* Arguments that several tools have. */
-#define ARG_CURSOR { "cursor", VALUE_TEXT, .about = "nextCursor of the page before, to get the next one." }
+#define ARG_CURSOR { "cursor", VALUE_TEXT, .about = "nextCursor of the previous page, to get the next one." }
 #define ARG_BYTES { "maxBytes", VALUE_NUMBER, .least = 1000, .most = ANSWER_BYTES_MAX, \
-	.about = "The most bytes that the answer may have; 20000 unless given." }
+	.about = "The maximum number of bytes in the answer. Default: 20000." }
 #define ARG_SESSION { "session", VALUE_TEXT, .required = 1, \
-	.about = "Id of the session, a prefix of it (4 characters or more), its path, or last." }
+	.about = "The id of the session, a prefix of it (4 characters or more), its path, or last." }
 
 /* The member "tools": [...], and the result of a call. Returns 0, or a message_error with `why`. */
 void tools_list(struct doc *d);

@@ -71,22 +71,22 @@ void message_read_item(struct grove_slice json, struct message *out)
 
 	memset(out, 0, sizeof(*out));
 	if (!is_object(json)) {
-		invalid(out, MESSAGE_EINVALID, "a message is a JSON object");
+		invalid(out, MESSAGE_EINVALID, "a message must be a JSON object");
 		return;
 	}
 	found = grove_json_members(json, names, 6, v);
 	if (found & ID && is_id(v[1]))
 		out->id = v[1];
 	if (!(found & JSONRPC) || v[0].len != 5 || memcmp(v[0].ptr, "\"2.0\"", 5))
-		invalid(out, MESSAGE_EINVALID, "jsonrpc is not \"2.0\"");
+		invalid(out, MESSAGE_EINVALID, "jsonrpc must be \"2.0\"");
 	else if (found & ID && !out->id.len)
-		invalid(out, MESSAGE_EINVALID, "id is neither a string nor an integer");
+		invalid(out, MESSAGE_EINVALID, "id must be a string or an integer");
 	else if (!(found & METHOD) && found & (RESULT | ERROR))
 		out->kind = MESSAGE_RESPONSE;
 	else if (!(found & METHOD) || !read_word(v[2], out->method, sizeof(out->method)))
 		invalid(out, MESSAGE_EINVALID, "method is missing, or not a string");
 	else if (found & PARAMS && !is_object(v[3]))
-		invalid(out, MESSAGE_EPARAMS, "params is not an object");
+		invalid(out, MESSAGE_EPARAMS, "params must be an object");
 	else
 		out->kind = found & ID ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
 	if (out->kind == MESSAGE_INVALID || !(found & PARAMS))

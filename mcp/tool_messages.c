@@ -15,7 +15,7 @@
 enum { LIMIT_DEFAULT = 10, LIMIT_MAX = 200, TEXT_DEFAULT = 2000, LABEL_TEXT = 200 };
 
 #define ARG_TEXT { "maxText", VALUE_NUMBER, .least = 100, .most = ANSWER_BYTES_MAX, \
-	.about = "The most bytes of one text; 2000 unless given. What was cut says how long it is." }
+	.about = "The maximum number of bytes of one text. Default: 2000. A text that is cut says how long it is." }
 
 /* ----------------------------------------------------------------- messages */
 
@@ -384,17 +384,17 @@ int messages_from_start(struct call *k, const char *session, const char *cursor)
 
 const struct tool tool_get_messages = {
 	"get_messages", "Read messages",
-	"Reads messages of a session in their order: around an entry (a hit of search_sessions), or the newest ones. "
-	"previousCursor and nextCursor lead on. Long texts are cut; ask for one entry with before 0, after 0 and a larger "
+	"Reads messages of a session in order: those around an entry (a hit of search_sessions), or the newest ones. "
+	"previousCursor and nextCursor get the pages before and after. Long texts are cut; ask for one entry with before 0, after 0 and a larger "
 	"maxText and maxBytes to read all of it.",
 	(const struct arg[]){
 		ARG_SESSION,
-		{ "entry", VALUE_TEXT, .about = "Id of an entry, or a prefix of it: the messages around it, on its branch." },
-		{ "before", VALUE_NUMBER, .most = LIMIT_MAX, .about = "With entry: messages before it; 5 unless given." },
-		{ "after", VALUE_NUMBER, .most = LIMIT_MAX, .about = "With entry: messages after it; 5 unless given." },
-		{ "leaf", VALUE_TEXT, .about = "The branch that ends at this entry; otherwise the active one." },
-		{ "tools", VALUE_FLAG, .about = "false leaves out tool calls, commands and their results." },
-		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Without entry: messages a page; 10 unless given." },
+		{ "entry", VALUE_TEXT, .about = "The id of an entry, or a prefix of it: get the messages around it, on its branch." },
+		{ "before", VALUE_NUMBER, .most = LIMIT_MAX, .about = "With entry: the number of messages before it. Default: 5." },
+		{ "after", VALUE_NUMBER, .most = LIMIT_MAX, .about = "With entry: the number of messages after it. Default: 5." },
+		{ "leaf", VALUE_TEXT, .about = "Read the branch that ends at this entry. Default: the active branch." },
+		{ "tools", VALUE_FLAG, .about = "false: leave out tool calls, commands and their results. Default: true." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Without entry: messages per page. Default: 10." },
 		ARG_TEXT, ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	get_messages,
@@ -537,12 +537,12 @@ static int get_context(struct call *k)
 
 const struct tool tool_get_context = {
 	"get_context", "What the model sees",
-	"Reads what the model would be sent next if the session went on: the messages after compaction, in their order, and "
+	"Reads what the model would be sent next if the session continued: the messages after compaction, in order, and "
 	"the tokens that each part uses.",
 	(const struct arg[]){
 		ARG_SESSION,
-		{ "leaf", VALUE_TEXT, .about = "As if the session went on from this entry; otherwise from where it ended." },
-		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Messages a page; 10 unless given." },
+		{ "leaf", VALUE_TEXT, .about = "Continue from this entry instead of from where the session ended." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Messages per page. Default: 10." },
 		ARG_TEXT, ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	get_context,

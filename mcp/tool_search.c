@@ -88,10 +88,10 @@ static int read_page(struct call *k, struct page *p)
 	if (!cursor)
 		return 0;
 	if (*cursor != 's' || cursor[1] < '0' || cursor[1] > '9')
-		return call_fail(k, GROVE_EINVAL, "cursor is none that this tool gave out");
+		return call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned");
 	p->skip = strtoull(cursor + 1, &end, 10);
 	if (*end != '.' || p->skip > LIMIT_MAX)
-		return call_fail(k, GROVE_EINVAL, "cursor is none that this tool gave out");
+		return call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned");
 	p->inner = end[1] ? end + 1 : NULL;
 	return 0;
 }
@@ -177,13 +177,13 @@ const struct tool tool_search_sessions = {
 		{ "query", VALUE_TEXT, .required = 1, .about = "All words must match, in any English form; \"two words\" adjacent, "
 		  "=exact, -without, pre*. The last word matches as a prefix." },
 		{ "in", VALUE_CHOICE, .choices = "text|calls|results|names", .about = "Only messages, tool calls, results, or titles and labels." },
-		{ "role", VALUE_TEXT, .about = "Only texts of user, assistant, tool, call, ..." },
+		{ "role", VALUE_TEXT, .about = "Only texts of this role: user, assistant, tool, call, ..." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of this directory or below it (an absolute path)." },
 		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, claude, ..." },
-		{ "session", VALUE_TEXT, .about = "Only this session: id, prefix of it, path, or last." },
-		{ "since", VALUE_TEXT, .about = "Only texts not older: 7d, 12h, yesterday, 2026-11-03." },
-		{ "until", VALUE_TEXT, .about = "Only texts not newer; the day or month named counts." },
-		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Hits a page; 10 unless given." },
+		{ "session", VALUE_TEXT, .about = "Only this session: its id, a prefix of it, its path, or last." },
+		{ "since", VALUE_TEXT, .about = "Only texts that are not older than this: 7d, 12h, yesterday, 2026-11-03." },
+		{ "until", VALUE_TEXT, .about = "Only texts that are not newer than this; a day or month is included as a whole." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Hits per page. Default: 10." },
 		ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	search_sessions,

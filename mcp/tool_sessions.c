@@ -9,8 +9,8 @@
 enum { LIST_DEFAULT = 20, LIST_MAX = 200, FIRST_TEXT = 200, NAME_TEXT = 200, USAGE_DEFAULT = 50, FEW = 20 };
 
 #define ARG_SINCE { "since", VALUE_TEXT, \
-	.about = "Only what is not older: 7d, 12h, yesterday, 2026-11-03, 2026-11-03T10:00." }
-#define ARG_UNTIL { "until", VALUE_TEXT, .about = "Only what is not newer; the day or month named counts." }
+	.about = "Only what is not older than this: 7d, 12h, yesterday, 2026-11-03, 2026-11-03T10:00." }
+#define ARG_UNTIL { "until", VALUE_TEXT, .about = "Only what is not newer than this; a day or month is included as a whole." }
 
 /* ------------------------------------------------------------ list_sessions */
 
@@ -120,13 +120,13 @@ static int list_sessions(struct call *k)
 
 const struct tool tool_list_sessions = {
 	"list_sessions", "List sessions",
-	"Lists past sessions of coding agents, the newest first: id, name, directory, agent, times, first message.",
+	"Lists past sessions of coding agents, newest first: id, name, directory, agent, times, first message.",
 	(const struct arg[]){
-		{ "query", VALUE_TEXT, .about = "Words and \"phrases\" that must occur in name, directory, id or messages." },
+		{ "query", VALUE_TEXT, .about = "Words and \"phrases\" that must occur in the name, directory, id or messages." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of exactly this directory (an absolute path)." },
 		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, claude, ..." },
 		ARG_SINCE, ARG_UNTIL,
-		{ "limit", VALUE_NUMBER, .least = 1, .most = LIST_MAX, .about = "Sessions a page; 20 unless given." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIST_MAX, .about = "Sessions per page. Default: 20." },
 		ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	list_sessions,
@@ -285,7 +285,7 @@ static int get_overview(struct call *k)
 
 const struct tool tool_get_overview = {
 	"get_overview", "Overview of a session",
-	"Tells what a session is about: name, directory, times, counts, where it ended, its branches, labels and "
+	"Summarizes a session: name, directory, times, counts, where it ended, its branches, labels and "
 	"sub-agents, and the command that resumes it.",
 	(const struct arg[]){ ARG_SESSION, { NULL } },
 	get_overview,
@@ -366,16 +366,16 @@ static int get_usage(struct call *k)
 
 const struct tool tool_get_usage = {
 	"get_usage", "Tokens and cost",
-	"Tells how many tokens sessions used and what they cost in US dollars, by day, model, session, project, agent, "
-	"week, month or block (five hours of Claude).",
+	"Reports how many tokens sessions used and what they cost in US dollars, by day, model, session, project, agent, "
+	"week, month or block (the five-hour windows of Claude's plans).",
 	(const struct arg[]){
 		{ "by", VALUE_CHOICE, .choices = "day|model|session|project|agent|week|month|block",
-		  .about = "What a row stands for; day unless given." },
+		  .about = "What each row stands for. Default: day." },
 		ARG_SINCE, ARG_UNTIL,
 		{ "project", VALUE_TEXT, .about = "Only sessions of this directory or below it; a name without a slash: of every directory of that name." },
 		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent." },
-		{ "session", VALUE_TEXT, .about = "Only this session and its sub-agents: id, prefix of it, path, or last." },
-		{ "limit", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Rows a page; 50 unless given." },
+		{ "session", VALUE_TEXT, .about = "Only this session and its sub-agents: its id, a prefix of it, its path, or last." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Rows per page. Default: 50." },
 		ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	get_usage,

@@ -184,14 +184,14 @@ static int get_tree(struct call *k)
 
 const struct tool tool_get_tree = {
 	"get_tree", "Tree of a session",
-	"Shows the tree of a session, a line for each node, parents before what follows them: id, role, time, label, the "
+	"Shows the tree of a session, one line per node, parents before children: id, role, time, label, the "
 	"first words, where it forks, and which nodes are on the active path.",
 	(const struct arg[]){
 		ARG_SESSION,
 		{ "filter", VALUE_CHOICE, .choices = "default|no-tools|user-only|labeled-only|all",
 		  .about = "Which entries are nodes; user-only gives the shortest summary." },
-		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Nodes a page; 50 unless given." },
-		{ "maxText", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Bytes of each node's first words; 100 unless given." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Nodes per page. Default: 50." },
+		{ "maxText", VALUE_NUMBER, .least = 1, .most = 1000, .about = "The maximum number of bytes of each node's first words. Default: 100." },
 		ARG_CURSOR, ARG_BYTES, { NULL },
 	},
 	get_tree,

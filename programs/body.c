@@ -23,17 +23,17 @@ static const char *escape(struct scan *s)
 {
 	s->p++;
 	if (s->p == s->end)
-		return "a string that does not end";
+		return "an unterminated string";
 	if (memchr("\"\\/bfnrt", *s->p, 8)) {
 		s->p++;
 		return NULL;
 	}
 	if (*s->p != 'u')
-		return "an escape that JSON does not have";
+		return "an invalid escape";
 	s->p++;
 	for (int i = 0; i < 4; i++, s->p++)
 		if (s->p == s->end || !strchr("0123456789abcdefABCDEF", *s->p) || !*s->p)
-			return "four hexadecimal digits are missing";
+			return "\\u must be followed by four hexadecimal digits";
 	return NULL;
 }
 
@@ -45,12 +45,12 @@ static const char *string(struct scan *s)
 		if (*s->p == '\\')
 			why = escape(s);
 		else if ((unsigned char)*s->p < 0x20)
-			why = "a control character within a string";
+			why = "a control character in a string";
 		else
 			s->p++;
 	}
 	if (!why && s->p == s->end)
-		why = "a string that does not end";
+		why = "an unterminated string";
 	if (!why)
 		s->p++;
 	return why;
@@ -67,7 +67,7 @@ static int digits(struct scan *s)
 
 static const char *number(struct scan *s)
 {
-	static const char bad[] = "a number that is none";
+	static const char bad[] = "an invalid number";
 
 	if (*s->p == '-')
 		s->p++;
@@ -137,7 +137,7 @@ static const char *after(struct scan *s, char *open, unsigned *depth, int *more)
 	while (*depth) {
 		space(s);
 		if (s->p == s->end)
-			return "it ends too early";
+			return "unexpected end";
 		if (*s->p == ',') {
 			s->p++;
 			*more = 1;
@@ -158,7 +158,7 @@ static const char *opened(struct scan *s, char *open, unsigned *depth, int *empt
 	char bracket = *s->p;
 
 	if (*depth == BODY_DEPTH)
-		return "it is nested too deep";
+		return "nested too deeply";
 	s->p++;
 	space(s);
 	*empty = s->p < s->end && *s->p == (bracket == '{' ? '}' : ']');
@@ -180,7 +180,7 @@ static const char *value(struct scan *s)
 	while (more && !why) {
 		space(s);
 		if (s->p == s->end)
-			return "it ends too early";
+			return "unexpected end";
 		if (*s->p == '{' || *s->p == '[') {
 			why = opened(s, open, &depth, &empty);
 			if (why || !empty)
@@ -201,14 +201,14 @@ const char *body_check(struct grove_slice json, size_t *at)
 
 	*at = 0;
 	if (!json.len)
-		return "there is no body";
+		return "the body is empty";
 	if (!utf8_valid(json.ptr, json.len))
-		return "it is no UTF-8";
+		return "not valid UTF-8";
 	why = value(&s);
 	if (!why) {
 		space(&s);
 		if (s.p < s.end)
-			why = "something follows the value";
+			why = "unexpected text after the value";
 	}
 	*at = (size_t)(s.p - json.ptr);
 	return why;

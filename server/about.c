@@ -137,7 +137,7 @@ int post_exchange(struct request *r)
 		if (status)
 			rc = reply_fail_status(r, status, status == 500 ? GROVE_EIO : GROVE_EACCESS,
 					       status == 429 ? "too many wrong codes; wait a minute" :
-					       "this code is not, or no longer, good");
+					       "this code is invalid or has expired");
 		else
 			reply_header(r, "Set-Cookie", "%s", cookie);
 	}

@@ -266,7 +266,7 @@ static unsigned refuse(struct request *r, unsigned status, const char *why)
 static unsigned wrong(struct request *r)
 {
 	note_failure(r->server->auth, r->peer->address);
-	return refuse(r, 401, "this token is not known here");
+	return refuse(r, 401, "this token is unknown");
 }
 
 static unsigned by_token(struct request *r, const char *header)
@@ -297,7 +297,7 @@ static unsigned by_cookie(struct request *r, const char *value)
 	known = find_ticket(a->cookie, COOKIES_MAX, value) != NULL;
 	pthread_mutex_unlock(&a->lock);
 	if (!known)
-		return refuse(r, 401, "this browser's permission has ended; start from the address that the server printed");
+		return refuse(r, 401, "this browser's access has expired; open the address that the server printed");
 	r->who.scope = SCOPE_WRITE;
 	r->who.name = "cookie";
 	return 0;
@@ -313,7 +313,7 @@ static unsigned by_place(struct request *r)
 	case PEER_OTHER:
 		return refuse(r, 403, "this server answers only the user who runs it; others need a token");
 	default:
-		return refuse(r, 403, "the system does not tell which user asks; send a token");
+		return refuse(r, 403, "it cannot be determined which user sent the request; send a token");
 	}
 }
 
@@ -330,7 +330,7 @@ unsigned auth_identify(struct request *r, int trusted)
 	else if (find_cookie(r, cookie, sizeof(cookie)))
 		status = by_cookie(r, cookie);
 	else
-		status = refuse(r, 401, "a token is needed here (Authorization: Bearer …)");
+		status = refuse(r, 401, "a token is required (Authorization: Bearer …)");
 	if (!status && r->server->set->read_only && r->who.scope > SCOPE_READ)
 		r->who.scope = SCOPE_READ;
 	return status;

@@ -115,7 +115,7 @@ static int split_body(struct request *r, struct grove_slice **out, size_t *nr)
 		}
 		(*out)[(*nr)++] = item;
 	}
-	return *nr ? 0 : reply_fail(r, GROVE_EINVAL, "there is no entry in the array");
+	return *nr ? 0 : reply_fail(r, GROVE_EINVAL, "the array is empty");
 }
 
 static int append_options(struct request *r, struct grove_append_options *o)
@@ -203,7 +203,7 @@ int patch_entry(struct request *r)
 	if (!rc)
 		rc = body_text(r, object, "pointer", &pointer);
 	if (!rc && (!pointer || !grove_json_member(object, "value", &value)))
-		rc = reply_fail(r, GROVE_EINVAL, "pointer and value are needed");
+		rc = reply_fail(r, GROVE_EINVAL, "pointer and value are required");
 	if (!rc) {
 		json = strndup(value.ptr, value.len);
 		rc = json ? begin(r, &c) : GROVE_ENOMEM;
@@ -578,7 +578,7 @@ int patch_session(struct request *r)
 	if (!rc)
 		rc = body_text(r, object, "agentId", &owner);
 	if (!rc && cwd && *cwd != '/')
-		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
+		rc = reply_fail(r, GROVE_EINVAL, "cwd must be an absolute path");
 	/*
 	 * The library would remove the name where the agent can; over HTTP a blank name is
 	 * a mistake.
@@ -588,7 +588,7 @@ int patch_session(struct request *r)
 	if (!rc)
 		rc = begin(r, &c);
 	if (!rc && cwd && !auth_allows(&r->who, c.h->store, cwd))
-		rc = reply_fail(r, GROVE_EACCESS, "this token does not reach that directory");
+		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that directory");
 	if (!rc)
 		rc = apply(&c, object, name, cwd, owner);
 	if (!rc) {

@@ -146,17 +146,17 @@ static int add(struct token_args *a, const struct tokens *all, const char *name)
 	char text[TOKEN_MAX], word[TOKEN_NAME_MAX];
 
 	if (!good_name(name))
-		return fail(a, GROVE_EINVAL, "a name is one word of letters, digits and ._@-");
+		return fail(a, GROVE_EINVAL, "a name must consist of letters, digits and ._@-");
 	if (!good_limits(&a->stores) || !good_limits(&a->projects))
-		return fail(a, GROVE_EINVAL, "a limit cannot be empty or have more than one line");
+		return fail(a, GROVE_EINVAL, "a limit must not be empty or contain a line break");
 	if (has(all, name))
-		return fail(a, GROVE_EEXIST, "there is one of that name already (token rm removes it)");
+		return fail(a, GROVE_EEXIST, "there is already a token of that name (use 'grove token rm' to remove it)");
 	if (a->scope && !strcmp(a->scope, "write"))
 		t.scope = SCOPE_WRITE;
 	else if (a->scope && strcmp(a->scope, "read"))
-		return fail(a, GROVE_EINVAL, "--scope is read or write");
+		return fail(a, GROVE_EINVAL, "--scope must be read or write");
 	if (token_make(text))
-		return fail(a, GROVE_EIO, "the system gives no random numbers");
+		return fail(a, GROVE_EIO, "the system provides no random numbers");
 	snprintf(word, sizeof(word), "%s", name);
 	t.name = word;
 	token_hash(text, t.hash);
@@ -178,7 +178,7 @@ static int add(struct token_args *a, const struct tokens *all, const char *name)
 static int remove_one(struct token_args *a, const struct tokens *all, const char *name)
 {
 	if (!has(all, name))
-		return fail(a, GROVE_ENOTFOUND, "there is none of that name");
+		return fail(a, GROVE_ENOTFOUND, "there is no token of that name");
 	if (write_file(a->path, all, name, NULL))
 		return fail(a, GROVE_EIO, strerror(errno));
 	if (a->json)
@@ -220,7 +220,7 @@ static int list(const struct token_args *a, const struct tokens *all)
 		return 0;
 	}
 	if (!all->nr)
-		fputs("grove: there are no tokens (grove token add NAME makes one)\n", stderr);
+		fputs("grove: there are no tokens (use 'grove token add NAME' to create one)\n", stderr);
 	for (size_t i = 0; i < all->nr; i++) {
 		const struct token *t = &all->token[i];
 
@@ -245,7 +245,7 @@ static int find_file(struct token_args *a, char *why, size_t size)
 	} else if (!rc) {
 		rc = settings_default_tokens(a->path, sizeof(a->path));
 		if (rc)
-			snprintf(why, size, "there is no home to keep tokens in (--token-file names a file)");
+			snprintf(why, size, "there is no home directory for the tokens (use --token-file)");
 	}
 	settings_release(&s);
 	return rc;
@@ -266,7 +266,7 @@ static int run(struct token_args *a, int argc, char **argv)
 	else if (argc == 1 && !strcmp(argv[0], "list"))
 		status = list(a, all);
 	else
-		status = fail(a, GROVE_EINVAL, "what to do? (token add NAME, token list, token rm NAME)");
+		status = fail(a, GROVE_EINVAL, "no action given (use add NAME, list or rm NAME)");
 	tokens_unref(all);
 	return status;
 }

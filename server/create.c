@@ -47,9 +47,9 @@ static int read_wanted(struct request *r, struct wanted *w)
 	if (!rc)
 		rc = body_text(r, object, "agentId", &w->owner);
 	if (!rc && (!w->dialect || !w->cwd))
-		rc = reply_fail(r, GROVE_EINVAL, "dialect and cwd are needed");
+		rc = reply_fail(r, GROVE_EINVAL, "dialect and cwd are required");
 	if (!rc && *w->cwd != '/')
-		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
+		rc = reply_fail(r, GROVE_EINVAL, "cwd must be an absolute path");
 	return rc;
 }
 
@@ -73,12 +73,12 @@ int choose_store(struct request *r, const char *wanted, const char *cwd, const c
 		if (!store_known(r, wanted, store))
 			return reply_fail(r, GROVE_ENOTFOUND, "this server has no store '%.200s'", wanted);
 	} else if (all->nr > 1) {
-		return reply_fail(r, GROVE_EINVAL, "several stores can be written; say which one");
+		return reply_fail(r, GROVE_EINVAL, "several stores are writable; name one");
 	} else if (all->nr == 1) {
 		*store = all->item[0];
 	}
 	if (!auth_allows(&r->who, wanted ? wanted : *store ? *store : "", cwd))
-		return reply_fail(r, GROVE_EACCESS, "this token does not reach that store or directory");
+		return reply_fail(r, GROVE_EACCESS, "this token does not give access to that store or directory");
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static int fork_from(struct request *r, const char *leaf, const char *cwd)
 	int rc = hold(r, 0, &h);
 
 	if (!rc && !auth_allows(&r->who, h->store, cwd ? cwd : h->cwd))
-		rc = reply_fail(r, GROVE_EACCESS, "this token does not reach that directory");
+		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that directory");
 	if (!rc) {
 		rc = grove_session_open(h->own ? h->own : r->g, h->what, GROVE_OPEN_READ, &s);
 		if (!rc)
@@ -164,7 +164,7 @@ static int read_fork(struct request *r, char **leaf, char **cwd)
 	if (!rc)
 		rc = body_text(r, object, "cwd", cwd);
 	if (!rc && *cwd && **cwd != '/')
-		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
+		rc = reply_fail(r, GROVE_EINVAL, "cwd must be an absolute path");
 	return rc;
 }
 

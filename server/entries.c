@@ -76,7 +76,7 @@ static int read_window(struct request *r, struct window *w)
 		w->o.nr_seq = 1;
 		return 0;
 	}
-	return read_ranges(seq, w) ? reply_fail(r, GROVE_EINVAL, "seq has ranges: 100-180,190-220") : 0;
+	return read_ranges(seq, w) ? reply_fail(r, GROVE_EINVAL, "seq must be a list of ranges, such as 100-180,190-220") : 0;
 }
 
 /* Lists what is left of the requested ranges: from `next` on, up to the end of the log. */
@@ -139,7 +139,7 @@ static int hold_entry(struct request *r, struct held **h, struct grove_view **v,
 	if (!rc)
 		rc = find_entry(r, *v, r->capture[1], i);
 	if (!rc && *i == GROVE_NO_ENTRY)
-		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is no entry");
+		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is not an entry");
 	return rc;
 }
 
@@ -210,7 +210,7 @@ static int read_part(struct request *r, const struct grove_view *v, uint32_t i, 
 		return reply_fail_view(r, v, rc);
 	if (from >= total && total) {
 		reply_header(r, "Content-Range", "bytes */%llu", (unsigned long long)total);
-		return reply_fail_status(r, 416, GROVE_EINVAL, "the text ends before that");
+		return reply_fail_status(r, 416, GROVE_EINVAL, "the text ends before that offset");
 	}
 	r->type = "text/plain; charset=utf-8";
 	if (part->len) {
@@ -261,7 +261,7 @@ int get_media(struct request *r)
 	int rc = 0;
 
 	if (!*n || n[strspn(n, "0123456789")] || strlen(n) > 9)
-		rc = reply_fail(r, GROVE_EINVAL, "an image is named by a number");
+		rc = reply_fail(r, GROVE_EINVAL, "an image is identified by a number");
 	if (!rc)
 		rc = hold_entry(r, &h, &v, &i);
 	if (!rc) {
@@ -270,7 +270,7 @@ int get_media(struct request *r)
 			reply_fail_view(r, v, rc);
 	}
 	if (!rc && !is_shown_image(r->type))
-		rc = reply_fail_status(r, 415, GROVE_ENOTSUP, "that is no image of a kind that is shown");
+		rc = reply_fail_status(r, 415, GROVE_ENOTSUP, "this is not an image that can be shown");
 	if (!rc) {
 		r->csp = CSP_SANDBOX;
 		r->cache = "private, max-age=31536000, immutable";

@@ -914,7 +914,7 @@ static int add_wanted(struct request *r, struct client *c, const char *text)
 	int rc;
 
 	if (c->nr == SUBSCRIPTIONS_MAX)
-		return reply_fail(r, GROVE_EINVAL, "a stream has at most %u sessions", SUBSCRIPTIONS_MAX);
+		return reply_fail(r, GROVE_EINVAL, "a stream can have at most %u sessions", SUBSCRIPTIONS_MAX);
 	if (!*text || colon == text || (colon && !is_rev(colon + 1, '\0')) ||
 	    (size_t)((colon ? colon : text + strlen(text)) - text) >= sizeof(key))
 		return reply_fail(r, GROVE_EINVAL, "s is KEY:REV");

@@ -99,7 +99,7 @@ int get_export(struct request *r)
 		return rc;
 	if (format == EXPORT_HTML && !find_page().len)
 		return reply_fail_status(r, 501, GROVE_ENOTSUP,
-					 "this server was built without the viewer, of which HTML is made");
+					 "this server was built without the viewer, which HTML needs");
 	rc = hold_state(r, &h, &v);
 	/*
 	 * sub-agents' transcripts are files of their own, which the ETag of the log does

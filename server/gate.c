@@ -96,19 +96,19 @@ static unsigned is_one(struct request *r)
 
 	MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count, &s);
 	if (s.odd)
-		status = refuse(r, 400, GROVE_EINVAL, "a header has no proper name");
+		status = refuse(r, 400, GROVE_EINVAL, "the name of a header is invalid");
 	else if (s.host != 1)
-		status = refuse(r, 400, GROVE_EINVAL, "a request has one Host header");
+		status = refuse(r, 400, GROVE_EINVAL, "a request must have exactly one Host header");
 	else if (s.length > 1 || s.transfer > 1 || (s.length && s.transfer))
-		status = refuse(r, 400, GROVE_EINVAL, "the length of the body is told more than once");
+		status = refuse(r, 400, GROVE_EINVAL, "the length of the body is given more than once");
 	else if (s.origin > 1 || s.authorization > 1 || s.type > 1 || s.site > 1)
-		status = refuse(r, 400, GROVE_EINVAL, "a header that must be there once is there twice");
+		status = refuse(r, 400, GROVE_EINVAL, "a header that may occur only once occurs twice");
 	else if (transfer && strcasecmp(transfer, "chunked"))
-		status = refuse(r, 501, GROVE_ENOTSUP, "a body can be sent chunked, and in no other encoding");
+		status = refuse(r, 501, GROVE_ENOTSUP, "the only transfer encoding that is supported is chunked");
 	else if (length && !good_length(length))
-		status = refuse(r, 400, GROVE_EINVAL, "Content-Length is a number");
+		status = refuse(r, 400, GROVE_EINVAL, "Content-Length must be a number");
 	else if (r->why)
-		status = refuse(r, 400, GROVE_EINVAL, "the target has %s", r->why);
+		status = refuse(r, 400, GROVE_EINVAL, "the target is invalid: %s", r->why);
 	r->close |= status != 0;
 	return status;
 }
@@ -180,7 +180,7 @@ static unsigned is_for_us(struct request *r, struct addressed *to)
 		return 0;
 	r->close = 1;
 	return refuse(r, 403, GROVE_EACCESS,
-		      "this server does not answer to that Host (--public-url names the address that it has elsewhere)");
+		      "this server does not answer to that Host (use --public-url to add an address)");
 }
 
 /* ------------------------------------------------------------- from our page? */
@@ -217,9 +217,9 @@ static unsigned is_same_site(struct request *r, const struct addressed *to)
 	if (!under_api(r))
 		return 0;
 	if (site && strcasecmp(site, "same-origin") && strcasecmp(site, "none"))
-		return refuse(r, 403, GROVE_EACCESS, "pages of other sites may not ask");
+		return refuse(r, 403, GROVE_EACCESS, "requests from pages of other sites are refused");
 	if (origin && !is_our_origin(r, to, origin))
-		return refuse(r, 403, GROVE_EACCESS, "pages of other origins may not ask");
+		return refuse(r, 403, GROVE_EACCESS, "requests from pages of other origins are refused");
 	if (only_reads(r))
 		return 0;
 	if (!origin && (!header(r, "Authorization") || header(r, "Cookie")))
@@ -242,7 +242,7 @@ static unsigned find_route(struct request *r)
 	if (!methods)
 		return refuse(r, 404, GROVE_ENOTFOUND, "there is nothing at this address");
 	route_allow_header(r, methods);
-	return refuse(r, 405, GROVE_ENOTSUP, "this address does not take %.16s", r->method);
+	return refuse(r, 405, GROVE_ENOTSUP, "this address does not accept %.16s", r->method);
 }
 
 static unsigned has_scope(struct request *r)
@@ -271,7 +271,7 @@ static unsigned good_body(struct request *r)
 		return 0;
 	if (length && strtoull(length, NULL, 10) > route_body_max(r)) {
 		r->close = 1;
-		return refuse(r, 413, GROVE_ETOOBIG, "a body has at most %u bytes", route_body_max(r));
+		return refuse(r, 413, GROVE_ETOOBIG, "a body can have at most %u bytes", route_body_max(r));
 	}
 	if (!only_reads(r) && !is_type(header(r, "Content-Type"), takes))
 		return refuse(r, 415, GROVE_EINVAL, "the body must be %s", takes);

@@ -428,7 +428,7 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 		}
 	if (!rc && nr > 1) {
 		put_candidates(r, l, id);
-		rc = reply_fail(r, GROVE_EAMBIGUOUS, "several sessions have this id; one of the candidates' keys names one");
+		rc = reply_fail(r, GROVE_EAMBIGUOUS, "several sessions have this id; use the key of one of the candidates");
 	} else if (!rc && !nr) {
 		rc = reply_fail(r, GROVE_ENOTFOUND, "there is no such session");
 	} else if (!rc) {
@@ -535,7 +535,7 @@ int hold(struct request *r, unsigned flags, struct held **out)
 	*out = NULL;
 	/* changes apply to the session itself; to change a transcript, use its own id */
 	if (sub && *sub && r->route->scope > SCOPE_READ)
-		return reply_fail(r, GROVE_EINVAL, "sub is for requests that read");
+		return reply_fail(r, GROVE_EINVAL, "sub can only be used in requests that read");
 	h = flags & HOLD_AFRESH ? NULL : known(r->server->helds, r->capture[0]);
 	if (h && !auth_allows(&r->who, h->store, h->cwd)) {
 		hold_release(r, h);

@@ -155,7 +155,7 @@ static enum MHD_Result dispatch(struct request *r)
 	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	if (r->body_too_big) {
 		r->close = 1;
-		reply_fail(r, GROVE_ETOOBIG, "a body has at most %u bytes", route_body_max(r));
+		reply_fail(r, GROVE_ETOOBIG, "a body can have at most %u bytes", route_body_max(r));
 		return refuse(r, 413);
 	}
 	if (r->route->pace == PACE_QUICK) {
@@ -168,7 +168,7 @@ static enum MHD_Result dispatch(struct request *r)
 	request_ref(r);
 	if (pool_submit(r->server->pool, r, work)) {
 		request_unref(r);
-		reply_fail(r, GROVE_EIO, "too much is waiting to be done; try again");
+		reply_fail(r, GROVE_EIO, "too many requests are waiting; try again");
 		reply_error(r, GROVE_EIO, 503);
 		http_answered(r);
 	}

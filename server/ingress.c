@@ -178,7 +178,7 @@ static int open_new(struct request *r, struct grove **own, struct grove_carry **
 	int rc = grove_find(r->g, r->capture[0], 0, &l);
 
 	if (!rc && grove_list_count(l) && !strcmp(grove_list_at(l, 0)->id, r->capture[0]))
-		rc = reply_fail(r, GROVE_EACCESS, "this token does not reach that session");
+		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that session");
 	else if (rc == GROVE_ENOTFOUND)
 		rc = 0;
 	else if (rc)

@@ -58,7 +58,7 @@ int body_text(struct request *r, struct grove_slice object, const char *name, ch
 	if (strlen(*out) != text.len) {
 		free(*out);
 		*out = NULL;
-		return reply_fail(r, GROVE_EINVAL, "%s has a NUL in it", name);
+		return reply_fail(r, GROVE_EINVAL, "%s contains a NUL character", name);
 	}
 	return 0;
 }
@@ -74,7 +74,7 @@ int body_number(struct request *r, struct grove_slice object, const char *name, 
 	while (n < v.len && v.ptr[n] >= '0' && v.ptr[n] <= '9')
 		n++;
 	if (!n || n != v.len || n > 19)
-		return reply_fail(r, GROVE_EINVAL, "%s is a number", name);
+		return reply_fail(r, GROVE_EINVAL, "%s must be a number", name);
 	*out = strtoull(v.ptr, NULL, 10);
 	*given = 1;
 	return 0;

@@ -81,7 +81,7 @@ static int open_unix(struct listener *l, const char *spec, char *why, size_t siz
 
 	a.un.sun_family = AF_UNIX;
 	if (!*path || strlen(path) >= sizeof(a.un.sun_path))
-		return fail(spec, "the path of a socket has 1 to 107 bytes", why, size);
+		return fail(spec, "the path of a socket must have 1 to 107 bytes", why, size);
 	memcpy(a.un.sun_path, path, strlen(path) + 1);
 	if (is_left_behind(&a, sizeof(a.un)))
 		unlink(path);
@@ -148,7 +148,7 @@ int listen_check(const char *spec, char *why, size_t size)
 	const char *port;
 
 	if (strncmp(spec, "unix:", 5) && split(spec, host, sizeof(host), &port))
-		return fail(spec, "an address is HOST:PORT or unix:PATH", why, size);
+		return fail(spec, "an address must be HOST:PORT or unix:PATH", why, size);
 	return 0;
 }
 

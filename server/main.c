@@ -78,7 +78,7 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 		return -1;
 	}
 	if (s->at && (s->at[0] != '/' || strpbrk(s->at, "#\\\"<>") || strlen(s->at) > 900)) {
-		snprintf(why, size, "--at takes a page of the viewer, such as /usage");
+		snprintf(why, size, "--at must be a page of the viewer, such as /usage");
 		return -1;
 	}
 	return 0;
@@ -90,7 +90,7 @@ static int good_urls(const struct settings *s, char *why, size_t size)
 		const char *u = s->public_urls.item[i];
 
 		if ((strncmp(u, "http://", 7) && strncmp(u, "https://", 8)) || strlen(u) > 255) {
-			snprintf(why, size, "--public-url %.64s: an address begins with http:// or https://", u);
+			snprintf(why, size, "--public-url %.64s: an address must begin with http:// or https://", u);
 			return -1;
 		}
 	}
@@ -129,7 +129,7 @@ static int check_reach(const struct server *s, char *why, size_t size)
 {
 	for (unsigned i = 0; i < s->nr_listeners; i++)
 		if (!s->listener[i].loopback && !auth_tokens(s->auth)) {
-			snprintf(why, size, "%s can be reached from elsewhere and needs a token (grove token add NAME)",
+			snprintf(why, size, "%s can be reached from other machines, so a token is required (grove token add NAME)",
 				 s->listener[i].url);
 			return -1;
 		}

@@ -149,7 +149,7 @@ static void put_requests(struct doc *d, const struct metrics *m)
 				doc_printf(d, "grove_http_requests_total{%sstatus=\"%dxx\"} %llu\n", labels, c,
 					   (unsigned long long)m->route[i].by_class[c]);
 	}
-	head(d, "http_request_seconds", "histogram", "From the request line to the last byte of the reply.");
+	head(d, "http_request_seconds", "histogram", "Time from the request line to the last byte of the reply.");
 	for (size_t i = 0; i <= nr_routes; i++)
 		if (requests_of(&m->route[i])) {
 			labels_of(labels, sizeof(labels), i);
@@ -172,7 +172,7 @@ int get_metrics(struct request *r)
 	head(d, "append_seconds", "histogram", "How long an append took.");
 	put_histogram(d, "append_seconds", "", &m->append);
 	simple(d, "store_errors_total", "counter", "Calls that failed because of a store.", m->store_errors);
-	simple(d, "http_library_messages_total", "counter", "What the HTTP library complained about.",
+	simple(d, "http_library_messages_total", "counter", "Warnings and errors of the HTTP library.",
 	       m->library_messages);
 	return 0;
 }

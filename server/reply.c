@@ -267,7 +267,7 @@ static int begin_stream(struct request *r)
 	int rc;
 
 	if (!r->worker || pool_wait_begin(r->worker))
-		return reply_fail_status(r, 503, GROVE_EIO, "too many long replies are under way");
+		return reply_fail_status(r, 503, GROVE_EIO, "too many long replies are in progress");
 	r->gzip = wants_gzip(r);
 	rc = stream_new(r->gzip ? STREAM_GZIP : 0, &r->stream);
 	if (rc)

@@ -30,7 +30,7 @@ static const struct param list_query[] = {
 	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance|cost", "the order" },
 	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one it was forked from, with its depth" },
 	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost: more about each session; separated by commas" },
-	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },
+	{ "facets", PARAM_FLAG, 0, NULL, "the number of sessions by project, agent and view" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many; default 100" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "`next` of the previous page" },
 	{ NULL },
@@ -42,7 +42,7 @@ static const struct param create_body[] = {
 	{ "cwd", PARAM_TEXT, PARAM_REQUIRED, NULL, "its working directory" },
 	{ "id", PARAM_TEXT, 0, NULL, "its id; default: a new one" },
 	{ "name", PARAM_TEXT, 0, NULL, "its name" },
-	{ "agentId", PARAM_TEXT, 0, NULL, "whose it is" },
+	{ "agentId", PARAM_TEXT, 0, NULL, "the id of its owner" },
 	{ NULL },
 };
 
@@ -84,7 +84,7 @@ static const struct param agent_query[] = {
 static const struct param patch_body[] = {
 	{ "name", PARAM_TEXT, 0, NULL, "a new name" },
 	{ "cwd", PARAM_TEXT, 0, NULL, "another working directory; the file moves accordingly" },
-	{ "agentId", PARAM_TEXT, PARAM_NULL, NULL, "whose it is" },
+	{ "agentId", PARAM_TEXT, PARAM_NULL, NULL, "the id of its owner" },
 	{ "metadata", PARAM_JSON, 0, NULL, "any JSON that the host stores with the session" },
 	{ NULL },
 };
@@ -97,7 +97,7 @@ static const struct param delete_query[] = {
 };
 
 static const struct param snapshot_query[] = {
-	{ "entries", PARAM_TEXT, 0, "all|path|none", "which entries are in it" },
+	{ "entries", PARAM_TEXT, 0, "all|path|none", "which entries to include" },
 	{ "after", PARAM_NUMBER, 0, NULL, "leave out entries in the first N lines" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many entries" },
 	{ "maxBody", PARAM_NUMBER, 0, NULL, "longer texts become references" },
@@ -163,7 +163,7 @@ static const struct param leaf_query[] = {
 
 static const struct param context_query[] = {
 	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; default: the session's leaf" },
-	{ "mode", PARAM_TEXT, 0, "cli|sdk", "Claude: which of its readers" },
+	{ "mode", PARAM_TEXT, 0, "cli|sdk", "Claude: which of its two ways to read a session" },
 	{ "llm", PARAM_FLAG, 0, NULL, "as plain messages for a model" },
 	{ "explain", PARAM_FLAG, 0, NULL, "why entries are or are not part of it, in runs by seq, and why the leaf is the leaf" },
 	{ "parts", PARAM_FLAG, 0, NULL, "the tokens of each part, and of the window" },
@@ -193,7 +193,7 @@ static const struct param continue_query[] = {
 };
 
 static const struct param continue_body[] = {
-	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry to go on from" },
+	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry to continue from" },
 	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is still at this revision" },
 	{ "force", PARAM_FLAG, 0, NULL, "even while an agent has the session open" },
 	{ NULL },
@@ -242,8 +242,8 @@ static const struct param inside_query[] = {
 };
 
 static const struct param usage_query[] = {
-	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent|week|month|block", "what a row is" },
-	{ "stack", PARAM_TEXT, 0, "model", "each row by model, too" },
+	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent|week|month|block", "what each row stands for" },
+	{ "stack", PARAM_TEXT, 0, "model", "break each row down by model" },
 	{ "since", PARAM_TEXT, 0, NULL, "the first day: 7d, yesterday, 2026-11, 2026-11-03" },
 	{ "until", PARAM_TEXT, 0, NULL, "the last day, month or year" },
 	{ "project", PARAM_TEXT, 0, NULL, "the last part of the directory, or a directory and those below it" },
@@ -260,7 +260,7 @@ static const struct param turns_query[] = {
 };
 
 static const struct param export_query[] = {
-	{ "format", PARAM_TEXT, 0, "md|json|html", "md if it is not given" },
+	{ "format", PARAM_TEXT, 0, "md|json|html", "default: md" },
 	{ "leaf", PARAM_TEXT, 0, NULL, "the conversation that ends there" },
 	{ "redact", PARAM_FLAG, 0, NULL, "without keys, tokens, home directories and e-mail addresses" },
 	{ "subagents", PARAM_FLAG, 0, NULL, "with the transcripts of sub-agents" },
@@ -280,7 +280,7 @@ static const struct param exchange_body[] = {
 };
 
 const struct route routes[] = {
-	{ "GET", API "/health", SCOPE_NONE, PACE_QUICK, get_health, "Is the server there?",
+	{ "GET", API "/health", SCOPE_NONE, PACE_QUICK, get_health, "Is the server running?",
 	  .answer = "status:s" },
 	{ "GET", API "/openapi.json", SCOPE_NONE, PACE_QUICK, get_openapi, "This document.",
 	  .answer = "openapi:s info:o paths:o components:o" },
@@ -288,14 +288,14 @@ const struct route routes[] = {
 	  .answer = "version:s name:s scopes:a readOnly:b stores:a agents:a limits:o" },
 	{ "POST", API "/auth/exchange", SCOPE_NONE, PACE_QUICK, post_exchange,
 	  "Exchanges the one-time code for a cookie.", NULL, exchange_body, .status = 204 },
-	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Ends the cookie.", .status = 204 },
+	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Invalidates the cookie.", .status = 204 },
 
 	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, newest first.", list_query,
 	  .answer = "sessions:a next:s0 total:i rev:i facets?:o" },
 	{ "POST", API "/sessions", SCOPE_WRITE, PACE_SLOW, post_session, "Creates a session.", NULL, create_body,
 	  .status = 201,
 	  .answer = "id:s key:s path:s0 cwd:s dialect:s" },
-	{ "GET", API "/sessions/{id}", SCOPE_READ, PACE_SHARED, get_session, "About a session.", session_query,
+	{ "GET", API "/sessions/{id}", SCOPE_READ, PACE_SHARED, get_session, "The record of a session.", session_query,
 	  .answer = "id:s key:s provider:s store:s path:s0 dialect:s agent:s agentId:s0 cwd:s name:s0 "
 		    "rootEntryId:s0 leafEntryId:s0 parentSession:s0 createdAt:s0 updatedAt:s0 entryCount:i "
 		    "size:i seq:i rev:i generation:i writable:b damaged?:o", .owner = 1 },
@@ -340,20 +340,20 @@ const struct route routes[] = {
 	  leaf_body,
 	  .answer = "leafEntryId:s0 summaryId?:s rev:i generation:i" },
 	{ "POST", API "/sessions/{id}/continue", SCOPE_WRITE, PACE_SLOW, post_continue,
-	  "Goes on from an entry: what is to be done depends on what it is.", continue_query, continue_body,
+	  "Continues from an entry: replays a prompt, or moves the leaf.", continue_query, continue_body,
 	  .answer = "outcome:s leafEntryId?:s0 leafAfter?:s0 leavesBehind?:i content?:* contextTokens?:i model?:s0 "
 		    "openBy?:o0 rev:i generation:i" },
 	{ "PUT", API "/sessions/{id}/labels/{entryId}", SCOPE_WRITE, PACE_SLOW, put_label, "Labels an entry.", NULL,
 	  label_body,
 	  .answer = "entryId:s id:s0 rev:i generation:i" },
 	{ "POST", API "/sessions/{id}/branches", SCOPE_WRITE, PACE_SLOW, post_branch,
-	  "Makes a session of the path to an entry.", NULL, branch_body, .status = 201,
+	  "Makes the path to an entry a session of its own.", NULL, branch_body, .status = 201,
 	  .answer = "id:s key:s path:s0 cwd:s dialect:s" },
-	{ "POST", API "/sessions/{id}/fork", SCOPE_WRITE, PACE_SLOW, post_fork, "Makes a session of the whole tree.",
+	{ "POST", API "/sessions/{id}/fork", SCOPE_WRITE, PACE_SLOW, post_fork, "Copies the whole tree to a new session.",
 	  NULL, fork_body, .status = 201,
 	  .answer = "id:s key:s path:s0 cwd:s dialect:s" },
 	{ "GET", API "/sessions/{id}/search", SCOPE_READ, PACE_SLOW, get_search_inside,
-	  "Text in one session, in the order of the log.", inside_query,
+	  "Searches one session; hits are in the order of the log.", inside_query,
 	  .answer = "hits:a total:i" },
 	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_SLOW, get_session_usage, "The context over time.",
 	  turns_query },
@@ -363,21 +363,21 @@ const struct route routes[] = {
 	  .answer = "files:i entries:i problems:a more?:b" },
 	{ "GET", API "/sessions/{id}/export", SCOPE_READ, PACE_SLOW, get_export, "The conversation as a file.",
 	  export_query, .gives = "text/markdown|text/html|application/json", .owner = 1 },
-	{ "GET", API "/sessions/{id}/events", SCOPE_READ, PACE_SLOW, get_session_events, "What happens to a session.",
+	{ "GET", API "/sessions/{id}/events", SCOPE_READ, PACE_SLOW, get_session_events, "Events of a session.",
 	  .gives = "text/event-stream" },
 
-	{ "GET", API "/search", SCOPE_READ, PACE_SLOW, get_search, "Text in all sessions.", search_query,
+	{ "GET", API "/search", SCOPE_READ, PACE_SLOW, get_search, "Searches all sessions.", search_query,
 	  .answer = "hits?:a groups?:a total:i" },
 	{ "GET", API "/usage", SCOPE_READ, PACE_SLOW, get_usage, "Tokens and cost.", usage_query,
 	  .answer = "totals:o rows:a" },
-	{ "GET", API "/blobs/{sha256}", SCOPE_READ, PACE_SLOW, get_blob, "Bytes that are kept apart from the lines.",
+	{ "GET", API "/blobs/{sha256}", SCOPE_READ, PACE_SLOW, get_blob, "The bytes of a blob.",
 	  .gives = "application/octet-stream" },
-	{ "GET", API "/events", SCOPE_READ, PACE_SLOW, get_events, "What happens, in one stream.", events_query,
+	{ "GET", API "/events", SCOPE_READ, PACE_SLOW, get_events, "Events of many sessions, in one stream.", events_query,
 	  .gives = "text/event-stream" },
 	{ "GET", API "/ingress/{id}", SCOPE_READ, PACE_SLOW, get_ingress, "Stored lines, for another machine.",
 	  ingress_query, .gives = "application/x-ndjson" },
 	{ "PUT", API "/ingress/{id}", SCOPE_WRITE, PACE_SLOW, put_ingress,
-	  "Lines of another machine; those that are there are skipped.", ingress_put_query,
+	  "Stores lines from another machine; lines that are already stored are skipped.", ingress_put_query,
 	  .takes = "application/x-ndjson", .body_max = INGRESS_MAX,
 	  .answer = "stored:i skipped:i seq:i generation:i created:b branched:b leafEntryId:s0 differing:i differingIds:a" },
 	{ "GET", API "/ingress/{id}/files", SCOPE_READ, PACE_SLOW, get_ingress_files,
@@ -387,7 +387,7 @@ const struct route routes[] = {
 	  "An attachment, or a blob as blobs/ and its hash; the name may have several parts.", file_query,
 	  .gives = "application/octet-stream", .rest = 1 },
 	{ "PUT", API "/ingress/{id}/files/{name}", SCOPE_WRITE, PACE_SLOW, put_ingress_file,
-	  "Stores one.", file_put_query, .takes = "application/octet-stream", .rest = 1, .body_max = INGRESS_MAX,
+	  "Stores an attachment or a blob.", file_put_query, .takes = "application/octet-stream", .rest = 1, .body_max = INGRESS_MAX,
 	  .answer = "name:s size:i" },
 
 	{ "GET", "/metrics", SCOPE_READ, PACE_QUICK, get_metrics, "Figures for Prometheus.", .gives = "text/plain" },
@@ -505,7 +505,7 @@ int query_number(struct request *r, const char *name, uint64_t *out)
 		return 0;
 	n = strspn(text, "0123456789");
 	if (!n || text[n] || n > 19)
-		return reply_fail(r, GROVE_EINVAL, "%s is a number", name);
+		return reply_fail(r, GROVE_EINVAL, "%s must be a number", name);
 	*out = strtoull(text, NULL, 10);
 	return 0;
 }
@@ -550,7 +550,7 @@ int query_words(struct request *r, const char *name, const char *const *words)
 		while (words[i] && (strlen(words[i]) != n || memcmp(words[i], p, n)))
 			i++;
 		if (!words[i] && n)
-			return reply_fail(r, GROVE_EINVAL, "%s cannot have '%.*s'", name, n > 64 ? 64 : (int)n, p);
+			return reply_fail(r, GROVE_EINVAL, "%s cannot contain '%.*s'", name, n > 64 ? 64 : (int)n, p);
 	}
 	return 0;
 }

@@ -98,7 +98,7 @@ int settings_complete(struct settings *s, char *why, size_t size)
 		return -1;
 	}
 	if (!s->tls_cert != !s->tls_key) {
-		snprintf(why, size, "--tls-cert and --tls-key go together");
+		snprintf(why, size, "--tls-cert and --tls-key must be given together");
 		return -1;
 	}
 	return 0;

@@ -41,7 +41,7 @@ static const char *decode(char *text, unsigned flags)
 		}
 	}
 	*to = '\0';
-	return utf8_valid(text, (size_t)(to - text)) ? NULL : "bytes that are no UTF-8";
+	return utf8_valid(text, (size_t)(to - text)) ? NULL : "bytes that are not UTF-8";
 }
 
 static const char *add_segment(struct target *t, char *text)

@@ -181,7 +181,7 @@ static int read_all(struct tokens *t, FILE *f, const char *path, char *why, size
 			continue;
 		rc = add_line(t, line);
 		if (rc)
-			snprintf(why, size, "%s: line %u is no token", path, nr);
+			snprintf(why, size, "%s: line %u is not a token", path, nr);
 	}
 	if (!rc && ferror(f)) {
 		snprintf(why, size, "%s: %s", path, strerror(errno));

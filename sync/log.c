@@ -586,7 +586,7 @@ static void tell(struct work *w)
 	const char *of = *w->sub ? w->sub : NULL;
 
 	if (w->differing)
-		report_problem(j, GROVE_ECONFLICT, "%llu entr%s other bytes here than on the server%s%s%s%s",
+		report_problem(j, GROVE_ECONFLICT, "%llu entr%s different bytes here and on the server%s%s%s%s",
 			       (unsigned long long)w->differing, w->differing == 1 ? "y has" : "ies have",
 			       *w->first_differing ? ": " : "", w->first_differing, of ? ", in " : "", of ? of : "");
 	if (w->here.removed)
@@ -598,7 +598,7 @@ static void tell(struct work *w)
 			    (unsigned long long)w->there.removed, w->there.removed == 1 ? "" : "s",
 			    w->there.removed == 1 ? "s" : "");
 	if (w->bad)
-		report_note(j, "malformed", w->bad, "%llu malformed line%s not carried over", (unsigned long long)w->bad,
+		report_note(j, "malformed", w->bad, "%llu malformed line%s not transferred", (unsigned long long)w->bad,
 			    w->bad == 1 ? " was" : "s were");
 	if (w->too_long)
 		report_problem(j, GROVE_ETOOBIG, "%llu line%s too long for the server", (unsigned long long)w->too_long,

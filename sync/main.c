@@ -279,7 +279,7 @@ static int take_maps(struct sync *s, const struct words *w)
 		char from[4096];
 
 		if (*m != '/' || !eq || eq[1] != '/' || strlen(m) >= sizeof(from) || strpbrk(m, "\t\n")) {
-			s->c->status = cli_usage(s->c, "--map %.100s: two absolute paths, FROM=TO", m);
+			s->c->status = cli_usage(s->c, "--map %.100s: must be two absolute paths, FROM=TO", m);
 			return -1;
 		}
 		snprintf(from, sizeof(from), "%.*s", (int)(eq - m), m);
@@ -371,7 +371,7 @@ static int finish(struct picks *p, int rc)
 	if (rc > 0)
 		return c->status;
 	if (rc == GROVE_ECANCELLED && stopped && !(c->command[0] == 'm')) {
-		cli_warn(c, "%s: interrupted; what was carried stays, and the next run continues", c->command);
+		cli_warn(c, "%s: interrupted; what was transferred stays, and the next run continues from there", c->command);
 		return EXIT_FAILED;
 	}
 	if (rc && rc != GROVE_ECANCELLED)
@@ -404,11 +404,11 @@ static int run(struct sync *s, int argc, char **argv)
 	p.nr_names = argc - 1;
 	p.everywhere = w.all;
 	if (w.all && p.nr_names)
-		return cli_usage(c, "--all and a SESSION exclude each other");
+		return cli_usage(c, "--all and SESSION cannot be used together");
 	if (s->hydrate && s->ways != WAY_PULL)
-		return cli_usage(c, "--hydrate is for pull");
+		return cli_usage(c, "--hydrate can only be used with pull");
 	if (w.remote_store && !(s->ways & WAY_PUSH))
-		return cli_usage(c, "--remote-store is for push and mirror");
+		return cli_usage(c, "--remote-store can only be used with push and mirror");
 	rc = set_up(&p, &w);
 	if (!rc)
 		rc = c->command[0] == 'm' ? mirror_run(s, run_all, &p) : run_all(&p);

@@ -25,7 +25,7 @@ static int failed(struct remote *r, struct http_call *c, int rc)
 static int no_sense(struct remote *r, struct http_call *c, int rc)
 {
 	if (rc == GROVE_EJSON)
-		snprintf(c->why, sizeof(c->why), "the server's answer cannot be understood");
+		snprintf(c->why, sizeof(c->why), "the server's response cannot be understood");
 	return failed(r, c, rc);
 }
 

@@ -145,7 +145,7 @@ static int meet(struct job *j)
 	if (rc)
 		return fail_there(j, rc);
 	if (j->there.there && strcmp(j->there.id, j->id)) {
-		report_problem(j, GROVE_EJSON, "the server's answer is about another session");
+		report_problem(j, GROVE_EJSON, "the server's response is about another session");
 		return 1;
 	}
 	if (j->there.refused)
@@ -415,7 +415,7 @@ static int sync_file(struct job *j, const struct file *f)
 	if (!rc && f->here && f->there && m->hash && f->size_here == m->size && f->size_there == m->size)
 		return 0;
 	if ((f->here && f->size_here > FILE_MAX_BYTES) || (f->there && f->size_there > FILE_MAX_BYTES)) {
-		report_problem(j, GROVE_ETOOBIG, "%s is too large to be carried", f->name);
+		report_problem(j, GROVE_ETOOBIG, "%s is too large to be transferred", f->name);
 		return 0;
 	}
 	if ((!f->here && !(j->s->ways & WAY_PULL)) || (!f->there && !(j->s->ways & WAY_PUSH)))

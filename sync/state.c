@@ -196,7 +196,7 @@ int state_save(const struct state *s, const char *url, char *why, size_t size)
 	errno = ENOMEM;
 	rc = rc || replace(s, path, grove_buf_slice(&text)) ? -1 : 0;
 	if (rc)
-		snprintf(why, size, "the map of directories cannot be remembered: %s", strerror(errno));
+		snprintf(why, size, "cannot save the map of directories: %s", strerror(errno));
 	grove_buf_release(&text);
 	return rc;
 }

@@ -265,7 +265,7 @@ static void json_for_a_pipe_is_handed_on(void **state)
 {
 	(void)state;
 	out_json(&o, out_str("\"\x7f\xe2\x80\xae\xff\""));
-	/* but for bytes that are no UTF-8: there is no JSON with them */
+	/* but for bytes that are not UTF-8: there is no JSON with them */
 	assert_string_equal(printed(), "\"\x7f\xe2\x80\xae\xef\xbf\xbd\"");
 }
 

@@ -175,6 +175,9 @@ static void find_live(struct grove__claude_work *w)
  * there may be as many boundaries as children. So the rows with the same parent form a set,
  * and the set is moved. Sets are trees of nodes; a row that gets a parent of its own gets a
  * new node, and its old one stays empty.
+ *
+ * A parent here is a row, or `nr` and more: a name that no record has. The summary that a
+ * boundary names may be lost; its children are moved all the same.
  */
 struct sets {
 	struct node {
@@ -185,8 +188,21 @@ struct sets {
 	size_t nr, cap;
 	uint32_t *node;                        /* for each row; CLAUDE_NONE if its parent does not
 	                                          change */
-	uint32_t *below;                       /* for each row, the set of its children, or NONE */
+	uint32_t *below;                       /* for each parent, the set of its children, or
+	                                          NONE */
+	uint32_t nr_rows, nr_below;
 };
+
+static bool has_set(const struct sets *s, uint32_t parent)
+{
+	return parent < s->nr_below;
+}
+
+/* Returns a name as a parent; MISSING if there is none. */
+static uint32_t parent_by_name(const struct sets *s, uint32_t name)
+{
+	return name < s->nr_below - s->nr_rows ? s->nr_rows + name : CLAUDE_MISSING;
+}
 
 static uint32_t first_of(const struct sets *s, uint32_t i)
 {
@@ -200,7 +216,7 @@ static uint32_t first_of(const struct sets *s, uint32_t i)
 /* Gives the set with the first node `i` a new parent. */
 static void join_below(struct sets *s, uint32_t i, uint32_t parent)
 {
-	uint32_t with = is_row(parent) ? s->below[parent] : CLAUDE_NONE;
+	uint32_t with = has_set(s, parent) ? s->below[parent] : CLAUDE_NONE;
 
 	if (with != CLAUDE_NONE) {
 		uint32_t small = s->nodes[i].size < s->nodes[with].size ? i : with;
@@ -210,7 +226,7 @@ static void join_below(struct sets *s, uint32_t i, uint32_t parent)
 		s->nodes[i].size += s->nodes[small].size;
 	}
 	s->nodes[i].parent = parent;
-	if (is_row(parent))
+	if (has_set(s, parent))
 		s->below[parent] = i;
 }
 
@@ -229,18 +245,29 @@ static int set_parent(struct sets *s, uint32_t row, uint32_t parent)
 
 static int sets_init(struct sets *s, const struct grove__claude_work *w)
 {
-	size_t nr = w->r->nr;
+	size_t nr = w->r->nr, below = nr + w->r->nr_names;
+	uint32_t parent;
 	int rc = 0;
 
+	if (below >= CLAUDE_MISSING)
+		below = nr;
+	s->nr_rows = (uint32_t)nr;
+	s->nr_below = (uint32_t)below;
 	s->node = malloc((nr + 1) * sizeof(*s->node));
-	s->below = malloc((nr + 1) * sizeof(*s->below));
+	s->below = malloc((below + 1) * sizeof(*s->below));
 	if (!s->node || !s->below)
 		return GROVE_ENOMEM;
 	memset(s->node, 0xff, nr * sizeof(*s->node));
-	memset(s->below, 0xff, nr * sizeof(*s->below));
-	for (uint32_t i = 0; i < nr && !rc; i++)
-		if (grove__claude_live(w, i) && is_row(w->parent[i]))
-			rc = set_parent(s, i, w->parent[i]);
+	memset(s->below, 0xff, below * sizeof(*s->below));
+	for (uint32_t i = 0; i < nr && !rc; i++) {
+		if (!grove__claude_live(w, i))
+			continue;
+		parent = w->parent[i];
+		if (parent == CLAUDE_MISSING && stored_once(w, i) == CLAUDE_MISSING)
+			parent = parent_by_name(s, at(w, i)->parent);
+		if (has_set(s, parent))
+			rc = set_parent(s, i, parent);
+	}
 	return rc;
 }
 
@@ -254,7 +281,7 @@ static void sets_release(struct sets *s)
 /* Moves all children of `anchor` below `tail`. */
 static void move_children(struct sets *s, uint32_t anchor, uint32_t tail)
 {
-	uint32_t i = is_row(anchor) ? s->below[anchor] : CLAUDE_NONE;
+	uint32_t i = has_set(s, anchor) ? s->below[anchor] : CLAUDE_NONE;
 
 	if (i == CLAUDE_NONE)
 		return;
@@ -265,9 +292,14 @@ static void move_children(struct sets *s, uint32_t anchor, uint32_t tail)
 /* Writes the result back. */
 static void settle_parents(struct grove__claude_work *w, const struct sets *s)
 {
-	for (uint32_t i = 0; i < w->r->nr; i++)
-		if (s->node[i] != CLAUDE_NONE)
-			w->parent[i] = s->nodes[first_of(s, s->node[i])].parent;
+	uint32_t parent;
+
+	for (uint32_t i = 0; i < w->r->nr; i++) {
+		if (s->node[i] == CLAUDE_NONE)
+			continue;
+		parent = s->nodes[first_of(s, s->node[i])].parent;
+		w->parent[i] = parent < s->nr_rows ? parent : CLAUDE_MISSING;
+	}
 }
 
 static bool live_name(const struct grove__claude_work *w, uint32_t name, uint32_t *row)
@@ -315,7 +347,9 @@ static int relink(struct grove__claude_work *w, struct sets *s,
 	int rc = 0;
 
 	*tail = CLAUDE_MISSING;
-	if (is_row(anchor) && !grove__claude_live(w, anchor))
+	if (anchor == CLAUDE_MISSING)
+		anchor = parent_by_name(s, k->anchor);
+	else if (!grove__claude_live(w, anchor))
 		anchor = CLAUDE_MISSING;
 	if (k->messages) {
 		for (uint32_t i = 0; i < k->nr; i++)

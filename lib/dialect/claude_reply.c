@@ -11,7 +11,8 @@
  * those whose parent is one of its records, then those that name one of its calls, wherever
  * they are.
  *
- * Mode cli:  first record on the chain, the others as in the file, all results.
+ * Mode cli:  first record on the chain, the others as in the file, all results. Records of
+ *            the same reply with a prompt between them are parts that stay apart.
  * Mode sdk:  the chain as it is; after the last record of the reply what is
  *            missing, by time.
  */
@@ -31,9 +32,20 @@ struct piece {
 };
 enum { PIECE_RECORD, PIECE_RESULT, PIECE_NAMED };
 
+/* A part of a reply, without a prompt in it. Nearly all replies have one part. */
+struct part {
+	uint32_t prompts;      /* how many prompts are above it on the chain */
+	uint32_t from;         /* the place of the prompt that begins it */
+	uint32_t next;         /* the next part of this reply, or NONE */
+	uint32_t now;          /* in the first part: the one that is being filled */
+};
+
 struct replies {
 	struct grove__claude_work *w;
-	uint32_t *of_id;       /* by the name of message.id: the index of the reply */
+	uint32_t *of_id;       /* by the name of message.id: the index of the reply, its first part */
+	struct part *parts;    /* by index */
+	size_t cap_parts;
+	uint32_t *part;        /* by row: the part, if it is not the first; NULL if all are */
 	uint32_t *of_tool;     /* by the name of a tool id: the record with the call */
 	bool *answered;        /* by the name of a tool id */
 	bool *leads;           /* by row: not a message, but has one below it; NULL if not
@@ -55,8 +67,9 @@ static uint32_t reply_of(const struct replies *p, uint32_t row)
 	if (row >= CLAUDE_MISSING)
 		return CLAUDE_NONE;
 	a = at(p, row);
-	return a->class == CLAUDE_ASSISTANT && a->reply != CLAUDE_NONE ? p->of_id[a->reply]
-								      : CLAUDE_NONE;
+	if (a->class != CLAUDE_ASSISTANT || a->reply == CLAUDE_NONE)
+		return CLAUDE_NONE;
+	return p->part && p->part[row] != CLAUDE_NONE ? p->part[row] : p->of_id[a->reply];
 }
 
 static int piece_add(struct replies *p, uint32_t reply, uint32_t row, int kind, uint32_t rank)
@@ -74,6 +87,111 @@ static uint32_t map_place(const struct replies *p, uint32_t row)
 	return grove__claude_map_place(p->w, row);
 }
 
+/* --- replies on the chain, and their parts --- */
+
+static int part_add(struct replies *p, uint32_t prompts, uint32_t from)
+{
+	int rc = grove__array_room(&p->parts, &p->cap_parts, p->count, sizeof(*p->parts));
+
+	if (!rc) {
+		p->parts[p->count] = (struct part){ prompts, from, CLAUDE_NONE, p->count };
+		p->count++;
+	}
+	return rc;
+}
+
+/* Makes a record on the chain the first one of a further part. */
+static int part_begin(struct replies *p, uint32_t first, uint32_t row, uint32_t prompts,
+		      uint32_t from)
+{
+	size_t nr = p->w->r->nr;
+	int rc;
+
+	if (!p->part) {
+		p->part = malloc((nr + 1) * sizeof(*p->part));
+		if (!p->part)
+			return GROVE_ENOMEM;
+		memset(p->part, 0xff, nr * sizeof(*p->part));
+	}
+	rc = part_add(p, prompts, from);
+	if (rc)
+		return rc;
+	p->parts[p->parts[first].now].next = p->count - 1;
+	p->parts[first].now = p->count - 1;
+	p->part[row] = p->count - 1;
+	return 0;
+}
+
+static int find_reply(struct replies *p, uint32_t row, uint32_t prompts, uint32_t from)
+{
+	uint32_t name = at(p, row)->reply, first = p->of_id[name], now;
+	int rc;
+
+	if (first == CLAUDE_NONE) {
+		rc = part_add(p, prompts, from);
+		if (!rc)
+			p->of_id[name] = p->count - 1;
+		return rc;
+	}
+	now = p->parts[first].now;
+	if (p->w->mode == CLAUDE_MODE_CLI && p->parts[now].prompts != prompts)
+		return part_begin(p, first, row, prompts, from);
+	if (now != first)
+		p->part[row] = now;
+	return 0;
+}
+
+/*
+ * Finds the replies. The program joins the records of a reply across other replies and
+ * results, but not across what somebody said; what was said together with a result counts
+ * as a result.
+ */
+static int find_replies(struct replies *p)
+{
+	uint32_t prompts = 0, from = 0, said = CLAUDE_NONE;
+	bool result = false;
+	int rc = 0;
+
+	for (size_t j = 0; j < p->w->nr_chain && !rc; j++) {
+		uint32_t row = p->w->chain[j];
+		const struct grove__claude_packed *a = at(p, row);
+
+		if (a->class == CLAUDE_USER) {
+			if (said == CLAUDE_NONE)
+				said = row;
+			result |= a->flags & CLAUDE_TOOL_RESULT;
+		}
+		if (a->class != CLAUDE_ASSISTANT)
+			continue;
+		if (said != CLAUDE_NONE && !result) {
+			prompts++;
+			from = map_place(p, said);
+		}
+		said = CLAUDE_NONE;
+		result = false;
+		if (a->reply != CLAUDE_NONE)
+			rc = find_reply(p, row, prompts, from);
+	}
+	for (uint32_t i = 0; p->part && i < p->count; i++)
+		p->parts[i].now = i;
+	return rc;
+}
+
+/* Finds the part to which a record beside the chain belongs: the one that it is written in. */
+static uint32_t part_of(struct replies *p, uint32_t reply, uint32_t row, uint32_t place)
+{
+	struct part *first = &p->parts[reply];
+
+	if (!p->part || p->w->bits[row] & CHAIN_ON)
+		return reply;
+	while (p->parts[first->now].next != CLAUDE_NONE &&
+	       p->parts[p->parts[first->now].next].from < place)
+		first->now = p->parts[first->now].next;
+	if (first->now != reply)
+		p->part[row] = first->now;
+	return first->now;
+}
+
 static int find_records(struct replies *p)
 {
 	const uint32_t *pool = p->w->r->pool;
@@ -86,7 +204,7 @@ static int find_records(struct replies *p)
 		if (reply == CLAUDE_NONE)
 			continue;
 		a = at(p, row);
-		rc = piece_add(p, reply, row, PIECE_RECORD, i);
+		rc = piece_add(p, part_of(p, reply, row, i), row, PIECE_RECORD, i);
 		for (uint32_t j = 0; j < a->nr_tools; j++)
 			if (p->of_tool[pool[a->tools + j]] == CLAUDE_NONE)
 				p->of_tool[pool[a->tools + j]] = row;
@@ -387,20 +505,17 @@ int grove__claude_replies(struct grove__claude_work *w)
 		goto out;
 	memset(p.of_id, 0xff, nr * sizeof(*p.of_id));
 	memset(p.of_tool, 0xff, nr * sizeof(*p.of_tool));
-	for (size_t j = 0; j < w->nr_chain && w->mode != CLAUDE_MODE_AGENT; j++) {
-		const struct grove__claude_packed *a = at(&p, w->chain[j]);
-
-		if (a->class == CLAUDE_ASSISTANT && a->reply != CLAUDE_NONE &&
-		    p.of_id[a->reply] == CLAUDE_NONE)
-			p.of_id[a->reply] = p.count++;
-	}
-	rc = find_records(&p);
+	rc = w->mode == CLAUDE_MODE_AGENT ? 0 : find_replies(&p);
+	if (!rc)
+		rc = find_records(&p);
 	if (!rc)
 		rc = find_results(&p);
 	if (!rc)
 		rc = put_chain(&p);
 out:
 	free(p.of_id);
+	free(p.parts);
+	free(p.part);
 	free(p.of_tool);
 	free(p.answered);
 	free(p.leads);

@@ -191,6 +191,12 @@ static int replace(struct grove_buf *out, struct grove_slice text)
 	return grove__buf_add_slice(out, text);
 }
 
+/* Takes a title, also an empty one; a line without a text says nothing. */
+static int take_title(struct grove_buf *out, struct grove_slice raw, struct grove__arena *tmp)
+{
+	return grove__json_type_of(raw) == JSON_STRING ? replace(out, grove__pi_text(tmp, raw)) : 0;
+}
+
 static int see_result(void *payload, struct grove_slice type, struct grove_slice id,
 		      struct grove_slice block)
 {
@@ -272,11 +278,9 @@ int grove__claude_summary_add(struct grove__claude_summary *s, const struct grov
 		return row->flags & CLAUDE_QUEUED && !(row->flags & CLAUDE_SIDECHAIN) ? count_message(s, row)
 										      : 0;
 	case CLAUDE_CUSTOM_TITLE:
-		return replace(&s->custom_title,
-			       grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_CUSTOM_TITLE)));
+		return take_title(&s->custom_title, grove__json_span_of(l, line, CLAUDE_M_CUSTOM_TITLE), tmp);
 	case CLAUDE_AI_TITLE:
-		return replace(&s->ai_title,
-			       grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_AI_TITLE)));
+		return take_title(&s->ai_title, grove__json_span_of(l, line, CLAUDE_M_AI_TITLE), tmp);
 	case CLAUDE_RELOCATED:
 		text = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_RELOCATED));
 		s->has_relocated = text.len;

@@ -80,10 +80,13 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 		e->parent = row->logical;
 	}
 	if (row->class == CLAUDE_CUSTOM_TITLE || row->class == CLAUDE_AI_TITLE) {
+		struct grove_slice title;
+
 		e->weak = row->class == CLAUDE_AI_TITLE;
-		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, e->weak ? CLAUDE_M_AI_TITLE
-										   : CLAUDE_M_CUSTOM_TITLE));
-		e->names = true;
+		title = grove__json_span_of(l, line, e->weak ? CLAUDE_M_AI_TITLE : CLAUDE_M_CUSTOM_TITLE);
+		e->text = grove__pi_text(tmp, title);
+		/* an empty text takes a title away, anything else says nothing */
+		e->names = grove__json_type_of(title) == JSON_STRING;
 	} else if (row->class == CLAUDE_RELOCATED) {
 		e->cwd = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_RELOCATED));
 		e->moves = true;

@@ -4,6 +4,7 @@ import uuid
 
 import driver
 import files
+import variants
 
 USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 2, "output_tokens": 5}
 MODELS = ["claude-sonnet-4-5-20250929", "claude-opus-4-1-20250805", "claude-haiku-4-5-20251001"]
@@ -350,3 +351,27 @@ def frame(file, rng):
         file.open = rng.random() < 0.06
     for _ in range(rng.choice([0, 0, 0, 1, 2])):
         file.lines.insert(rng.randrange(1, len(file.lines) + 1), rng.choice([b"", b"   ", b"not json", b'{"type":"user"', b"null", b"5", b"[1]"]))
+
+
+def variant(rng, session, cwd):
+    """A transcript of the tests with a few changes."""
+    found = variants.sources("compat/claude/*/in/**/*.jsonl", "data/claude/*.jsonl", "golden/claude/*/in/**/*.jsonl")
+    file = variants.changed(rng, found, "uuid", "parentUuid", 0, Transcript(rng, session, cwd))
+    for record in file.entries():
+        if "sessionId" in record or "uuid" in record:
+            record["sessionId"] = session
+        if "uuid" in record:
+            record["cwd"] = cwd
+        mark_texts(file, record.get("message"))
+        mark_texts(file, record.get("attachment"))
+    return file
+
+
+def mark_texts(file, value):
+    """Every text that can be sent to a model begins with a word of its own."""
+    for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []):
+        if isinstance(inner, str) and key in ("text", "content", "command", "prompt") and inner:
+            file.number += 1
+            value[key] = f"w{file.number}w {inner}" if not inner.startswith("<") else inner
+        elif isinstance(inner, (dict, list)):
+            mark_texts(file, inner)

@@ -158,19 +158,28 @@ def ask_grove(at, file, path):
     return answers(file, context["messages"], context["leaf"])
 
 
-def compare_file(at, file):
+def compare_file(at, file, kind):
     path = at.folder / f"{file.session}.jsonl"
-    case.compare_answers(at, "resume", file, lambda f: ask_claude(at, f, path), lambda f: ask_grove(at, f, path), known.CLI)
+    case.compare_answers(at, kind, file, lambda f: ask_claude(at, f, path), lambda f: ask_grove(at, f, path), known.CLI)
 
 
 def resume(at, rng):
     """A random transcript, resumed: what the model was sent, and where the next record hangs."""
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-    file = claude_files.transcript(rng, session, at.cwd, rng.random() < 0.5, steps=(1, 3, 6, 10, 16))
+    one_file(at, claude_files.transcript(rng, session, at.cwd, rng.random() < 0.5, steps=(1, 3, 6, 10, 16)), "resume")
+
+
+def variant(at, rng):
+    """A transcript of the tests, changed and resumed."""
+    session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    one_file(at, claude_files.variant(rng, session, at.cwd), "variant")
+
+
+def one_file(at, file, kind):
     try:
-        compare_file(at, file)
+        compare_file(at, file, kind)
     except case.Different as wrong:
-        raise case.smaller(at, file, lambda f: compare_file(at, f), wrong)
+        raise case.smaller(at, file, lambda f: compare_file(at, f, kind), wrong)
 
 
-KINDS = {"resume": (resume, 0.15)}
+KINDS = {"resume": (resume, 0.15), "variant": (variant, 0.15)}

@@ -64,6 +64,21 @@ def last_of_each_id(file):
     return changed
 
 
+def only_the_last_of_each_id(file):
+    """The same, for what goes by the end of the file."""
+    later, keep = set(), []
+    for line in reversed(file.lines[1:]):
+        name = line.get("id") if isinstance(line, dict) else None
+        if isinstance(name, str) and name in later:
+            continue
+        if isinstance(name, str):
+            later.add(name)
+        keep.insert(0, line)
+    changed = len(keep) + 1 != len(file.lines)
+    file.lines[1:] = keep
+    return changed
+
+
 def hides_a_label(file, question, theirs, ours):
     """A label whose id a later entry has, too: it labels all the same, and cannot be taken out."""
     later = set()
@@ -117,6 +132,29 @@ def no_stray_end(file):
     changed = len(kept) != len(file.lines)
     file.lines = kept
     return changed
+
+
+def parsed(line):
+    """A line as a value; what is no JSON stays as it is."""
+    try:
+        return driver.parse(line) if isinstance(line, bytes) else line
+    except ValueError:
+        return line
+
+
+def no_nulls(file):
+    kept = [line for line in file.lines if parsed(line) is not None]
+    changed = len(kept) != len(file.lines)
+    file.lines = kept
+    return changed
+
+
+def objects_alone(file):
+    """No value but objects, and an entry at the end."""
+    kept = [line for line in file.lines if isinstance(parsed(line), (dict, bytes, type(None)))]
+    changed = len(kept) != len(file.lines)
+    file.lines = kept
+    return no_stray_end(file) or changed
 
 
 def is_value(line):
@@ -223,12 +261,32 @@ def below_an_open_call(file, question, theirs, ours):
     return any(e.get("uuid") == theirs and calls_and_results(e, "tool_use", "id") - answered for e in file.entries())
 
 
+def is_silent(record):
+    """Is this a record of which nothing is sent: thoughts, blanks, a note of the program?"""
+    content = (record.get("message") or {}).get("content")
+    if record.get("type") == "system":
+        return True
+    return record.get("type") == "assistant" and all(
+        "thinking" in b.get("type", "") or b.get("type") == "text" and not b.get("text", "").strip()
+        for b in content if isinstance(b, dict)) if isinstance(content, list) else False
+
+
+def below_what_is_sent(file, question, theirs, ours):
+    """The last records are left out of what is sent: the next one hangs above them."""
+    by_id = {e["uuid"]: e for e in file.entries() if "uuid" in e}
+    at = by_id.get(ours)
+    while at is not None and at["uuid"] != theirs and is_silent(at):
+        at = by_id.get(at.get("parentUuid"))
+    return at is None and theirs is None or at is not None and at["uuid"] == theirs
+
+
 CONTEXT = frozenset(["context", "llm"])
 
 PI = [
     Known("pi", "a file begins with a byte order mark", mend=no_bom),
     Known("pi", "parents in a circle", mend=no_circles),
     Known("pi", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
+    Known("pi", "two entries with one id", CONTEXT | {"leaf"}, mend=only_the_last_of_each_id),
     Known("pi", "two entries with one id", frozenset(["tree"]), excuses=hides_a_label),
     Known("pi", "a `message` entry whose message is null or absent", CONTEXT, mend=no_empty_messages),
     Known("pi", "a `context_edit` without a `replacement`", CONTEXT, mend=no_open_edits),
@@ -249,6 +307,9 @@ SHORT_SUMMARY = Known("omp", "a session without a title whose compaction has a s
 OMP = [
     Known("omp", "parents in a circle", mend=no_circles),
     Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
+    Known("omp", "two entries with one id", CONTEXT | {"leaf"}, mend=only_the_last_of_each_id),
+    Known("omp", "a line that is `null`", mend=no_nulls),
+    Known("omp", "a value that is not an object; as the last line, also an object with neither `id` nor `parentId`", mend=objects_alone),
     SHORT_SUMMARY,
     Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]
@@ -264,7 +325,11 @@ SDK = [
     Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
 ]
 
-CLI = [Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call)]
+CLI = [
+    Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call),
+    Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
+          excuses=below_what_is_sent),
+]
 
 # Of writing: told by the comparison itself.
 SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")

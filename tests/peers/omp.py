@@ -82,7 +82,7 @@ def ask_omp(at, path, leaves):
     return answers
 
 
-def compare_file(at, file, leaves):
+def compare_file(at, file, leaves, kind):
     path = at.folder / "2024-03-01T09-00-00-000Z_s.jsonl"
 
     def with_file(ask):
@@ -93,18 +93,27 @@ def compare_file(at, file, leaves):
             finally:
                 path.unlink()
         return asked
-    case.compare_answers(at, "reader", file, with_file(ask_omp), with_file(ask_grove), known.OMP)
+    case.compare_answers(at, kind, file, with_file(ask_omp), with_file(ask_grove), known.OMP)
 
 
 def reader(at, rng):
     """A random file."""
-    file = omp_files.session(rng, rng.random() < 0.5)
+    one_file(at, rng, omp_files.session(rng, rng.random() < 0.5), "reader")
+
+
+def variant(at, rng):
+    """A session of the tests, changed."""
+    one_file(at, rng, pi_files.variant(rng, "compat/xcsh/*/in/**/*.jsonl", "golden/xcsh*/*/in/**/*.jsonl", "golden/omp*/*/in/**/*.jsonl"),
+             "variant")
+
+
+def one_file(at, rng, file, kind):
     leaves = pi.some_leaves(rng, file)
     try:
-        compare_file(at, file, leaves)
+        compare_file(at, file, leaves, kind)
     except case.Different as wrong:
         leaves = [leaf for leaf in leaves if leaf in wrong.question]
-        raise case.smaller(at, file, lambda f: compare_file(at, f, leaves), wrong)
+        raise case.smaller(at, file, lambda f: compare_file(at, f, leaves, kind), wrong)
 
 
 # --- writing -----------------------------------------------------------------
@@ -228,4 +237,4 @@ def program(at, rng):
         session.path.unlink(missing_ok=True)
 
 
-KINDS = {"reader": (reader, 1.0), "program": (program, 0.3)}
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "program": (program, 0.3)}

@@ -105,13 +105,21 @@ def some_leaves(rng, file):
 def reader(at, rng):
     """A random file."""
     odd = rng.random() < 0.5
-    file = pi_files.session(rng, odd, version=rng.choice([3, 3, 3, 3, 99]))
+    one_file(at, rng, pi_files.session(rng, odd, version=rng.choice([3, 3, 3, 3, 99])), "reader")
+
+
+def one_file(at, rng, file, kind):
     leaves = some_leaves(rng, file)
     try:
-        compare_file(at, file, leaves)
+        compare_file(at, file, leaves, kind)
     except case.Different as wrong:
         leaves = [leaf for leaf in leaves if leaf in wrong.question]
-        raise case.smaller(at, file, lambda f: compare_file(at, f, leaves), wrong)
+        raise case.smaller(at, file, lambda f: compare_file(at, f, leaves, kind), wrong)
+
+
+def variant(at, rng):
+    """A session of the tests, changed."""
+    one_file(at, rng, pi_files.variant(rng, "compat/pi/*/in/**/*.jsonl", "golden/pi/*/in/**/*.jsonl"), "variant")
 
 
 def listing(at, rng):
@@ -454,4 +462,4 @@ def program(at, rng):
         twins.remove()
 
 
-KINDS = {"reader": (reader, 1.0), "listing": (listing, 0.1), "migration": (migration, 0.2), "program": (program, 0.3)}
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "listing": (listing, 0.1), "migration": (migration, 0.2), "program": (program, 0.3)}

@@ -1,5 +1,6 @@
 """Random sessions of pi."""
 import files
+import variants
 
 USAGE = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18,
          "cost": {"input": 0.001, "output": 0.002, "cacheRead": 0, "cacheWrite": 0, "total": 0.003}}
@@ -290,3 +291,14 @@ def old_session(rng, version, cwd="/w/project"):
     if version != 2 and rng.random() < 0.5:
         file.lines[0].update(provider="anthropic", modelId="m-1", thinkingLevel="low", branchedFrom="/w/x.jsonl")
     return file
+
+
+def variant(rng, *folders):
+    """A session of the tests with a few changes."""
+    found = [path for path in variants.sources(*folders) if is_tree(variants.lines_of(path)[0])]
+    return variants.changed(rng, found, "id", "parentId", 1, files.File([]))
+
+
+def is_tree(header):
+    """The first line of a session whose entries have ids of their own."""
+    return isinstance(header, dict) and header.get("type") == "session" and header.get("version") in (2, 3)

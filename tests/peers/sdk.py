@@ -88,7 +88,7 @@ def ask_sdk(at, session):
     rows = {s["sessionId"]: their_row(s) for s in listed.get("answer") or []}
     return {
         "messages": reply if shown is None else [m["uuid"] for m in shown],
-        "contents": reply if shown is None else [m["message"] for m in shown],
+        "contents": reply if shown is None else [m.get("message") for m in shown],
         "list": rows.get(session),
     }
 
@@ -102,7 +102,7 @@ def ask_grove(at, session, path):
     return {"messages": context, "contents": context, "list": rows.get(session)}
 
 
-def compare_file(at, file):
+def compare_file(at, file, kind):
     path = at.folder / f"{file.session}.jsonl"
 
     def with_file(ask):
@@ -113,7 +113,7 @@ def compare_file(at, file):
             finally:
                 path.unlink()
         return asked
-    case.compare_answers(at, "reader", file, with_file(lambda: ask_sdk(at, file.session)),
+    case.compare_answers(at, kind, file, with_file(lambda: ask_sdk(at, file.session)),
                          with_file(lambda: ask_grove(at, file.session, path)), known.SDK)
 
 
@@ -121,11 +121,21 @@ def reader(at, rng):
     """A random transcript."""
     at.clear()
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-    file = claude_files.transcript(rng, session, at.cwd, rng.random() < 0.6)
+    one_file(at, claude_files.transcript(rng, session, at.cwd, rng.random() < 0.6), "reader")
+
+
+def variant(at, rng):
+    """A transcript of the tests, changed."""
+    at.clear()
+    session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    one_file(at, claude_files.variant(rng, session, at.cwd), "variant")
+
+
+def one_file(at, file, kind):
     try:
-        compare_file(at, file)
+        compare_file(at, file, kind)
     except case.Different as wrong:
-        raise case.smaller(at, file, lambda f: compare_file(at, f), wrong)
+        raise case.smaller(at, file, lambda f: compare_file(at, f, kind), wrong)
 
 
 # --- writing -----------------------------------------------------------------
@@ -303,4 +313,4 @@ def program(at, rng):
     at_random(at, rng)
 
 
-KINDS = {"reader": (reader, 1.0), "scene": (scene, 0.005), "program": (program, 0.2)}
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "scene": (scene, 0.005), "program": (program, 0.2)}

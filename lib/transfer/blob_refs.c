@@ -575,7 +575,10 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 		return grove__fail_nomem(d);
 	if (!grove__sys_stat(blobs_dir, &st))
 		s.skip = (struct place){ st.dev, st.ino };
-	rc = scan_roots(&s, g);
+	/* a list treats a store that does not exist as empty */
+	rc = grove__root_all_there(g, d);
+	if (!rc)
+		rc = scan_roots(&s, g);
 	if (!rc)
 		rc = scan_hidden(&s);
 	if (!rc)

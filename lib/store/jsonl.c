@@ -636,10 +636,23 @@ static int list_dir(struct listing *li, const char *project, int *ended)
 	return grove__sys_list(li->path.ptr, li->subs ? list_session : list_one, li, ended);
 }
 
+/* True for the target of a link in the root that is in the root itself: it is listed anyway. */
+static bool leads_back(struct listing *li)
+{
+	struct grove__sys_stat up, root;
+	size_t len = li->path.len;
+	bool back = !grove__buf_add_str(&li->path, "/..") && !grove__sys_stat(li->path.ptr, &up) &&
+		    !grove__sys_stat(li->st->root, &root) && up.dev == root.dev && up.ino == root.ino;
+
+	grove__buf_cut(&li->path, len);
+	return back;
+}
+
 static int list_top(void *payload, const char *name)
 {
 	struct listing *li = payload;
 	struct grove__sys_stat st;
+	bool link;
 	int ended, err;
 
 	if (li->subs && name[0] == '.')
@@ -649,9 +662,12 @@ static int list_top(void *payload, const char *name)
 		li->err = -ENOMEM;
 		return 1;
 	}
-	err = grove__sys_stat(li->path.ptr, &st);
+	err = grove__sys_lstat(li->path.ptr, &st);
+	link = !err && st.type == SYS_LINK;
+	if (link)
+		err = grove__sys_stat(li->path.ptr, &st);
 	/* gone already */
-	if ((err == -ENOENT || err == -ESTALE) && !dangles(li->path.ptr))
+	if ((err == -ENOENT || err == -ESTALE) && !link)
 		return 0;
 	/* a dangling link, or no permission; but a failing disk is an error */
 	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ESTALE || err == -EACCES ||
@@ -666,6 +682,8 @@ static int list_top(void *payload, const char *name)
 		return 1;
 	}
 	if (st.type == SYS_DIR) {
+		if (link && leads_back(li))
+			return 0;
 		err = list_dir(li, name, &ended);
 
 		/* a directory that we may not read hides only itself */

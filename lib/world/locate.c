@@ -336,14 +336,53 @@ static void drop_copies(struct search *s)
 	s->nr = nr;
 }
 
-/* Writes the names of the first `nr` hits, in one line. */
-static int names(const struct search *s, size_t nr, bool paths, struct grove_buf *out)
+/* True if both are the same log, which two stores or a link show twice. */
+static bool same_log(const struct grove__where *a, const struct grove__where *b)
+{
+	struct grove__sys_stat x, y;
+
+	return a->path && b->path &&
+	       (!strcmp(a->path, b->path) || (!grove__sys_stat(a->path, &x) && !grove__sys_stat(b->path, &y) &&
+					      x.dev == y.dev && x.ino == y.ino));
+}
+
+/*
+ * Of the first `nr` hits, which are sorted by id, drops those that show a log again.
+ * Returns how many are left.
+ */
+static size_t drop_same(struct search *s, size_t nr)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t k = left;
+
+		while (k && !strcmp(s->hits[k - 1].id, s->hits[i].id) &&
+		       !same_log(&s->hits[k - 1].at, &s->hits[i].at))
+			k--;
+		if (k && !strcmp(s->hits[k - 1].id, s->hits[i].id)) {
+			grove__where_release(&s->hits[i].at);
+			free(s->hits[i].id);
+		} else {
+			s->hits[left++] = s->hits[i];
+		}
+	}
+	memmove(&s->hits[left], &s->hits[nr], (s->nr - nr) * sizeof(*s->hits));
+	s->nr -= nr - left;
+	return left;
+}
+
+/* Writes what names each of the first `nr` hits, in one line. */
+static int names(const struct search *s, size_t nr, bool whole, struct grove_buf *out)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < nr && i < 8 && !rc; i++)
-		rc = grove__buf_addf(out, "%s%s", i ? ", " : "",
-				     paths && s->hits[i].at.path ? s->hits[i].at.path : s->hits[i].id);
+	for (size_t i = 0; i < nr && i < 8 && !rc; i++) {
+		rc = i ? grove__buf_add_str(out, ", ") : 0;
+		if (!rc)
+			rc = whole ? grove__where_word(&s->hits[i].at, s->hits[i].id, out)
+				   : grove__buf_add_str(out, s->hits[i].id);
+	}
 	if (!rc && nr > 8)
 		rc = grove__buf_add_str(out, ", …");
 	return rc;
@@ -362,7 +401,7 @@ static int report(struct search *s, size_t nr, bool whole)
 		rc = grove__fail_nomem(s->d);
 	else if (whole)
 		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
-				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
+				 "%zu sessions have the id %.60s (name the one you mean: %.350s)",
 				 nr, s->want, list.ptr);
 	else
 		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu sessions: %.400s",
@@ -381,6 +420,7 @@ static int pick(struct search *s, struct grove__where *out)
 		qsort(s->hits, s->nr, sizeof(*s->hits), hit_order);
 	while (best < s->nr && s->hits[best].rank == s->hits[0].rank)
 		best++;
+	best = best > 1 ? drop_same(s, best) : best;
 	whole = s->nr && s->hits[0].rank > RANK_PREFIX;
 	if (best == 1 && (whole || prefix)) {
 		*out = s->hits[0].at;

@@ -135,8 +135,8 @@ static struct grove__root *known_root(struct grove *g, const char *dir)
 	for (size_t i = 0; i < g->nr_roots; i++) {
 		struct grove__root *r = &g->roots[i];
 
-		if (!strcmp(r->dir, dir) || (there && !grove__sys_stat(r->dir, &b) &&
-					     a.dev == b.dev && a.ino == b.ino))
+		if (r->dir && (!strcmp(r->dir, dir) || (there && !grove__sys_stat(r->dir, &b) &&
+							a.dev == b.dev && a.ino == b.ino)))
 			return r;
 	}
 	return NULL;
@@ -288,6 +288,25 @@ int grove__world_store_url(const struct grove *g, const char *url, struct grove_
 	return rc ? rc : grove__world_resolve(g, path, out);
 }
 
+/* Was this store given before? Each `memory:` is another one. */
+static bool given_twice(struct grove *g, const char *url, const char *dir)
+{
+	struct grove__sys_stat a, b;
+	const char *file;
+
+	if (dir)
+		return known_root(g, dir);
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		file = grove__store_file(g->roots[i].store);
+		if (!strcmp(g->roots[i].url, url) && strcmp(url, "memory:"))
+			return true;
+		if (file && !strncmp(url, "sqlite:", 7) && !grove__sys_stat(file, &a) &&
+		    !grove__sys_stat(url + 7, &b) && a.dev == b.dev && a.ino == b.ino)
+			return true;
+	}
+	return false;
+}
+
 static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
@@ -298,7 +317,12 @@ static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 		dir = strdup(full.ptr + 5);
 		rc = dir ? 0 : GROVE_ENOMEM;
 	}
-	rc = rc ? grove__fail_nomem(d) : add_root(g, full.ptr, dir, "grove", g->forced, false, d);
+	if (rc)
+		rc = grove__fail_nomem(d);
+	else if (given_twice(g, full.ptr, dir))
+		free(dir);
+	else
+		rc = add_root(g, full.ptr, dir, "grove", g->forced, false, d);
 	grove__buf_release(&full);
 	return rc;
 }

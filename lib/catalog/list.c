@@ -667,7 +667,7 @@ static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
 	else if (rc && !d->code)
-		grove__fail(d, rc, t->path, "not a valid %s session",
+		grove__fail(d, rc, *t->path ? t->path : t->session, "not a valid %s session",
 			    x.l.dialect ? x.l.dialect->name : "");
 	grove__list_one_release(&r, &x);
 out:
@@ -684,12 +684,13 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 	int rc = grove__peek_where_dialect(g, at, d);
 
 	if (!rc) {
-		t = (struct grove__list_task){ .root = root_of(g, at, &own), .sub = "" };
+		t = (struct grove__list_task){ .root = root_of(g, at, &own) };
 		t.project = grove__arena_dup(&out->texts, grove__slice_str(at->project));
 		t.session = grove__arena_dup(&out->texts, grove__slice_str(at->session));
-		t.path = grove__arena_dup(&out->texts, grove__slice_str(at->path ? at->path : at->session));
+		t.sub = grove__arena_dup(&out->texts, grove__slice_str(at->sub ? at->sub : ""));
+		t.path = grove__arena_dup(&out->texts, grove__slice_str(at->path ? at->path : ""));
 		t.url = grove__arena_dup(&out->texts, grove__slice_str(at->store->url));
-		rc = t.project && t.session && t.path && t.url ? 0 : grove__fail_nomem(d);
+		rc = t.project && t.session && t.sub && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
 		grove__list_look(&t, NULL);

@@ -353,14 +353,15 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 static int conclude(struct grove__list_reader *r, const struct grove__list_task *t,
 		    struct grove__list_one *x)
 {
-	struct grove_slice id = grove__slice_str(t->session);
+	const char *slash = strrchr(t->sub, '/');
+	struct grove_slice id = grove__slice_str(slash ? slash + 1 : *t->sub ? t->sub : t->session);
 	int64_t time;
 
 	if (!r->dialect->list.tally)
 		return 0;
 	/* a project's directory has other files, too */
-	if (!*t->sub && !r->dialect->paths.parse_file_name(id, &time, &id)) {
-		if (!r->any)
+	if (*t->sub || !r->dialect->paths.parse_file_name(id, &time, &id)) {
+		if (!*t->sub && !r->any)
 			return 1;
 		/* the name under which it is opened */
 		grove__slice_cut_end(&id, ".jsonl");

@@ -346,6 +346,21 @@ static int on_agent(void *payload, const struct grove_subagent *a)
 	return 0;
 }
 
+/* If they cannot be listed, the tree itself is still worth drawing. */
+static int list_agents(struct cli *c, struct grove_session *s, struct tree *t)
+{
+	int err = grove_session_subagent_each(s, on_agent, t);
+	struct grove_detail why = { 0 };
+
+	if (!err || err == GROVE_ENOTSUP || err == GROVE_ENOMEM)
+		return err == GROVE_ENOTSUP ? 0 : err;
+	grove_session_error(s, &why);
+	if (!why.code)
+		return err;
+	cli_warn_detail(c, &why);
+	return 0;
+}
+
 /* Matches sub-agents to their callers: the record that made a call has its id. */
 static int find_calls(struct tree *t)
 {
@@ -395,8 +410,7 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 	if (!err) {
 		measure(&t);
 		show_leaf(&t);
-		err = grove_session_subagent_each(s, on_agent, &t);
-		err = err == GROVE_ENOTSUP ? 0 : err;
+		err = list_agents(c, s, &t);
 	}
 	if (!err)
 		err = find_calls(&t);

@@ -122,13 +122,15 @@ static int see(void *payload, const struct grove_subagent *a)
 	struct agents *l = payload;
 	struct export *x = l->x;
 	struct export sub = { .g = x->g, .format = x->format, .redactor = x->redactor, .to = x->to };
+	/* a database has no paths */
+	const char *what = a->path ? a->path : a->session_id;
 	struct grove_session *s = NULL;
 	struct grove_view *v = NULL;
 	int rc;
 
-	if (!a->path || place_of(l, a->id) == ELSEWHERE)
+	if (!what || place_of(l, a->id) == ELSEWHERE)
 		return 0;
-	rc = grove_session_open(x->g, a->path, GROVE_OPEN_READ, &s);
+	rc = grove_session_open(x->g, what, GROVE_OPEN_READ, &s);
 	if (!rc)
 		rc = grove_session_view(s, &v);
 	/* only its metadata is left */
@@ -161,5 +163,13 @@ int export_each_subagent(struct export *x, int (*fn)(struct export *x, struct ex
 	if (!rc)
 		rc = grove_session_subagent_each(x->s, see, &l);
 	release(&l);
-	return rc == GROVE_ENOTSUP ? 0 : rc;
+	if (rc == GROVE_ENOTSUP)
+		return 0;
+	if (rc < 0 && !x->why.code) {
+		grove_session_error(x->s, &x->why);
+		/* an error of the view, of which it has the detail */
+		if (x->why.code != rc)
+			memset(&x->why, 0, sizeof(x->why));
+	}
+	return rc;
 }

@@ -29,7 +29,8 @@ struct grove_check_result {
 typedef int grove_problem_fn(void *payload, const struct grove_problem *p);
 /*
  * Finds damage, and changes nothing. `what` is as in grove_session_open(); NULL means
- * all sessions in all stores of `g`. `result` may be NULL.
+ * all sessions in all stores of `g`, including those of sub-agents that lists show.
+ * `result` may be NULL.
  */
 GROVE_API int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
 			  struct grove_check_result *result);

@@ -21,7 +21,8 @@ static int place(struct grove *g, struct grove__root *root, const struct grove_k
 		out->agent = root->agent;
 		out->project = strdup(key->project);
 		out->session = strdup(key->session);
-		if (!out->project || !out->session)
+		out->sub = *key->subpath ? strdup(key->subpath) : NULL;
+		if (!out->project || !out->session || (*key->subpath && !out->sub))
 			rc = grove__fail_nomem(d);
 		if (!rc)
 			rc = grove__peek_root_dialect(g, root, key, &out->dialect, d);
@@ -29,6 +30,30 @@ static int place(struct grove *g, struct grove__root *root, const struct grove_k
 			grove__where_release(out);
 	}
 	grove__buf_release(&path);
+	return rc;
+}
+
+/*
+ * Returns 1 if a log in a session's directory is a session that lists show, 0 if it is
+ * something else, or GROVE_ENOMEM. One that cannot be read may be one.
+ */
+static int is_listed(struct grove *g, struct grove__root *root, const struct grove_key *key)
+{
+	const struct grove__dialect *dialect;
+	struct grove_store_log *log;
+	struct grove__header h;
+	struct grove__arena keep;
+	int rc = grove__peek_root_dialect(g, root, key, &dialect, NULL);
+
+	if (!rc)
+		rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, NULL);
+	if (rc)
+		return rc == GROVE_ENOMEM ? rc : rc == GROVE_EACCESS || rc == GROVE_EIO;
+	grove__arena_init(&keep);
+	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
+	rc = rc == GROVE_ENOMEM ? rc : !rc && h.usable;
+	grove__log_close(log);
+	grove__arena_release(&keep);
 	return rc;
 }
 
@@ -59,7 +84,7 @@ static int check_one(struct check_all *c, struct grove__where *at)
 	int rc;
 
 	/* what is checked takes hold of the place */
-	c->name = strdup(at->session);
+	c->name = strdup(at->sub ? at->sub : at->session);
 	rc = c->name ? grove__check(c->g, at, named, c, c->result, c->d) : grove__fail_nomem(c->d);
 	free(c->name);
 	grove__where_release(at);
@@ -73,7 +98,7 @@ static int unreadable(struct check_all *c, const struct grove_key *key)
 	struct grove_problem p = { .line = 1, .kind = "unreadable", .detail = c->d->message };
 	int rc = grove__store_describe(c->root->store, key, &path);
 
-	p.path = path.len ? path.ptr : key->session;
+	p.path = path.len ? path.ptr : *key->subpath ? key->subpath : key->session;
 	c->result->problems++;
 	if (!rc)
 		rc = c->fn(c->payload, &p);
@@ -92,9 +117,17 @@ static int check_key(void *payload, const struct grove_key *key)
 	if (!rc)
 		rc = check_one(c, &at);
 	/* one file that cannot be read does not hide the others */
-	if (rc < 0 && rc != GROVE_ENOMEM && c->d->code == rc)
+	if (rc < 0 && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED && c->d->code == rc)
 		rc = unreadable(c, key);
 	return rc;
+}
+
+static int check_sub(void *payload, const struct grove_key *key)
+{
+	struct check_all *c = payload;
+	int rc = is_listed(c->g, c->root, key);
+
+	return rc < 0 ? grove__fail_nomem(c->d) : rc ? check_key(c, key) : 0;
 }
 
 static int check_what(struct check_all *c, const char *what)
@@ -113,6 +146,8 @@ static int check_all(struct check_all *c)
 	for (size_t i = 0; i < c->g->nr_roots && !rc; i++) {
 		c->root = &c->g->roots[i];
 		rc = grove__store_list(c->root->store, NULL, check_key, c, c->d);
+		if (!rc)
+			rc = grove__root_list_subs(c->g, c->root, check_sub, c, c->d);
 	}
 	return rc ? rc : grove__hidden_check(c->g, hidden, c->d);
 }
@@ -167,6 +202,14 @@ static int fix_key(void *payload, const struct grove_key *key)
 	return 0;
 }
 
+static int fix_sub(void *payload, const struct grove_key *key)
+{
+	struct fix_all *f = payload;
+	int rc = is_listed(f->g, f->root, key);
+
+	return rc < 0 ? grove__fail_nomem(f->d) : rc ? fix_key(f, key) : 0;
+}
+
 static int fix_what(struct fix_all *f, const char *what)
 {
 	struct grove__where at;
@@ -187,6 +230,8 @@ static int fix_all(struct fix_all *f)
 	for (size_t i = 0; i < f->g->nr_roots && !rc; i++) {
 		f->root = &f->g->roots[i];
 		rc = grove__store_list(f->root->store, NULL, fix_key, f, f->d);
+		if (!rc)
+			rc = grove__root_list_subs(f->g, f->root, fix_sub, f, f->d);
 	}
 	if (!rc && f->rc) {
 		*f->d = f->first;

@@ -1189,6 +1189,14 @@ static int stop(void *payload, const struct grove_problem *p)
 	return ++*(int *)payload == 2 ? GROVE_ECANCELLED : 0;
 }
 
+static int give_up(void *payload, uint64_t done, uint64_t total)
+{
+	(void)done;
+	(void)total;
+	++*(int *)payload;
+	return 1;
+}
+
 static void a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped(void **state)
 {
 	struct world *w = *state;
@@ -1212,6 +1220,14 @@ static void a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped(void **s
 	assert_int_equal(r.problems, 3);
 	GOT(w, grove_check(w->g, NULL, stop, &asked, &r), GROVE_ECANCELLED);
 	assert_int_equal(asked, 2);
+	/* what was not looked at because of that is no problem */
+	asked = 0;
+	grove__buf_clear(&b);
+	grove_set_progress(w->g, (struct grove_progress){ give_up, &asked });
+	GOT(w, grove_check(w->g, NULL, note_problem, &b, &r), GROVE_ECANCELLED);
+	grove_set_progress(w->g, (struct grove_progress){ NULL, NULL });
+	assert_true(asked);
+	assert_int_equal(b.len, 0);
 	GOT(w, grove_check(w->g, "nobody-knows", note_problem, &b, &r), GROVE_ENOTFOUND);
 	grove__buf_release(&b);
 }

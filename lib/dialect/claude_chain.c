@@ -672,14 +672,58 @@ static int end_of_run(struct grove__claude_work *w, uint32_t *leaf)
 	if (!next)
 		return GROVE_ENOMEM;
 	memset(next, 0xff, nr * sizeof(*next));
-	for (i = *leaf + 1; i < nr; i++)
-		if (grove__claude_live(w, i) && !is_message(w, i) && is_row(w->parent[i]) &&
-		    w->parent[i] < i)
+	for (i = 0; i < nr; i++)
+		if (grove__claude_live(w, i) && !is_message(w, i) && is_row(w->parent[i]))
 			next[w->parent[i]] = i;
-	while (is_row(next[*leaf]))
+	for (i = 0; i < nr && is_row(next[*leaf]); i++)
 		*leaf = next[*leaf];
 	free(next);
 	return 0;
+}
+
+enum { IS_BELOW = CHAIN_ON, IS_NOT_BELOW = CHAIN_BRIDGED };      /* marks that are free here */
+
+/* Marks the rows from `row` up: below another one or not, as the first that is marked. */
+static void mark_below(struct grove__claude_work *w, uint32_t row)
+{
+	const uint8_t both = IS_BELOW | IS_NOT_BELOW;
+	uint32_t x = row;
+	uint8_t mark;
+
+	for (; is_row(x) && !(w->bits[x] & both); x = w->parent[x])
+		w->bits[x] |= both;
+	/* a row with both marks is in a cycle */
+	mark = is_row(x) && (w->bits[x] & both) == IS_BELOW ? IS_BELOW : IS_NOT_BELOW;
+	for (x = row; is_row(x) && (w->bits[x] & both) == both; x = w->parent[x])
+		w->bits[x] = (uint8_t)((w->bits[x] & ~both) | mark);
+}
+
+/*
+ * The last record of the file may have been written after records below it. The latest of
+ * those is the leaf, if it is later than the record itself.
+ */
+static uint32_t latest_below(struct grove__claude_work *w, uint32_t tail)
+{
+	uint32_t i, row, best = tail, nr = (uint32_t)w->r->nr;
+
+	for (i = 0; i < nr; i++)
+		if (w->parent[i] == tail && i != tail && grove__claude_live(w, i))
+			break;
+	if (i == nr || w->relinked || at(w, tail)->time == GROVE_NO_TIME)
+		return tail;
+	w->bits[tail] |= IS_BELOW;
+	for (i = 0; i < nr; i++)
+		mark_below(w, i);
+	for (i = 0; i < nr; i++) {
+		row = grove__claude_map_row(w, i);
+		if (is_row(row) && (w->bits[row] & IS_BELOW) && is_message(w, row) && !is_side(w, row) &&
+		    at(w, row)->time > at(w, tail)->time &&
+		    (best == tail || at(w, row)->time >= at(w, best)->time))
+			best = row;
+	}
+	for (i = 0; i < nr; i++)
+		w->bits[i] &= (uint8_t)~(IS_BELOW | IS_NOT_BELOW);
+	return best;
 }
 
 static uint32_t cli_leaf(struct grove__claude_work *w, uint32_t boundary)
@@ -687,8 +731,10 @@ static uint32_t cli_leaf(struct grove__claude_work *w, uint32_t boundary)
 	struct recorded rec = find_recorded(w, boundary);
 	uint32_t tail = find_tail(w), row;
 
-	if (!is_row(tail) || !rec.any)
+	if (!is_row(tail))
 		return tail;
+	if (!rec.any)
+		return latest_below(w, tail);
 	if (rec.empty) {
 		w->out->recorded = true;
 		return CLAUDE_MISSING;

@@ -264,6 +264,7 @@ struct grove__claude_options {
 	bool full_history;        /* continue above a boundary, through its logical parent */
 	bool prompts;             /* include prompts typed while the agent was working; always so
 	                             in mode sdk */
+	bool answered;            /* of these, only those the SDK shows in a sub-agent's file */
 	bool llm;                 /* also include everything else that is sent: the output of
 	                             local commands */
 };

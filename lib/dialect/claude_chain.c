@@ -1195,7 +1195,7 @@ static int converse(struct grove__claude_work *w)
 		}
 		if (!rc)
 			rc = walk(w, low);
-		if (!rc && w->mode == CLAUDE_MODE_SDK)
+		if (!rc && (w->mode == CLAUDE_MODE_SDK || w->opt->answered))
 			pass_over_queued(w);
 		if (!rc)
 			rc = grove__claude_replies(w);

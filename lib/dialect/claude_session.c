@@ -309,8 +309,11 @@ static int chain_walk(const struct grove__chain *c, const struct grove__chain_as
 		mode = CLAUDE_MODE_SDK;
 	else if (ask->mode && strcmp(ask->mode, "cli"))
 		return GROVE_EINVAL;
-	if (ask->own_file)
+	if (ask->own_file) {
+		opt.answered = mode == CLAUDE_MODE_SDK;
+		opt.prompts |= opt.answered;
 		mode = CLAUDE_MODE_AGENT;
+	}
 	if (ask->leaf)
 		opt.leaf = grove__slice_str(strcmp(ask->leaf, GROVE_ROOT) ? ask->leaf : "");
 	rc = grove__claude_chain(&c->rows, mode, &opt, &conv);

@@ -94,7 +94,7 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
 	int rc;
 
 	if (!grove__claude_is_chain(row->class) || row->flags & CLAUDE_SIDECHAIN || !row->uuid.len)
-		return 0;
+		return 1;
 	/* all lines with the same uuid are copied, under the same new uuid */
 	if (grove__idmap_get(&f->map, row->uuid) != GROVE__IDMAP_NONE)
 		return 0;

@@ -165,7 +165,8 @@ void grove__claude_fork_release(struct grove__claude_fork *f);
 /*
  * Registers a record to be copied and gives it a uuid. Ignores all but records of the chain
  * types with a uuid that are not on a side chain. Call it for all of them before the first
- * line, since a record may name a later one. Returns 0 or a negative code.
+ * line, since a record may name a later one. Returns 0, 1 if it ignores the record, or a
+ * negative code.
  */
 int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__claude_row *row);
 /*

@@ -786,7 +786,10 @@ struct grove__dialect_copy {
 	struct grove__copying *(*new)(const struct grove__copy_in *in);
 	/* Required. */
 	void (*free)(struct grove__copying *c);
-	/* Required. Called for each row of the chain that is to be copied, before the first line(). */
+	/*
+	 * Required. Called for each row of the chain that is to be copied, before the first
+	 * line(). Returns 1 for a row that is none of the records of a copy.
+	 */
 	int (*add)(struct grove__copying *c, const struct grove__chain *chain, uint32_t row);
 	/*
 	 * Required. Called for every line of the log, in order, with its message if

@@ -445,11 +445,14 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 		if (k->wanted && !k->wanted[i])
 			continue;
 		rc = dialect->copy->add(k->c, im->chain, i);
-		if (!(grove__spine_flags(im->spine, i) & ROW_ASIDE))
+		if (!rc)
 			last = i;
+		rc = rc == 1 ? 0 : rc;
 	}
 	if (rc)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
+	if (last == GROVE_NO_ENTRY)
+		return grove__fail(w->d, GROVE_ENOTSUP, w->s->at.path, "there are no messages to fork");
 	/* a line that was written twice may be behind the leaf */
 	if (leaf != GROVE_NO_ENTRY && last != leaf)
 		k->end = grove__spine_id(im->spine, leaf);

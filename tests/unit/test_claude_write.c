@@ -748,6 +748,7 @@ static int fork_open(struct source *s, const char *const *lines, size_t nr, cons
 
 		if (!only || (row.uuid.len && strchr(only, *row.uuid.ptr)))
 			rc = grove__claude_fork_add(&s->f, &row);
+		rc = rc == 1 ? 0 : rc;
 	}
 	return rc;
 }

@@ -116,7 +116,7 @@ def marks(messages):
 
 def queued_in(file):
     """The texts that were typed while the agent worked."""
-    return set(MARK.findall("".join(driver.text(e["attachment"]) for e in file.entries() if e.get("type") == "attachment")))
+    return set(MARK.findall("".join(driver.text(e.get("attachment")) for e in file.entries() if e.get("type") == "attachment")))
 
 
 def answers(file, messages, parent):

@@ -261,6 +261,47 @@ def below_an_open_call(file, question, theirs, ours):
     return any(e.get("uuid") == theirs and calls_and_results(e, "tool_use", "id") - answered for e in file.entries())
 
 
+def known_parents(file):
+    """No record names a parent that a fork does not copy."""
+    copied = {e.get("uuid") for e in file.entries()
+              if e.get("type") in ("user", "assistant", "attachment", "system") and not e.get("isSidechain")}
+
+    def lost(e):
+        return {k: None for k in ("parentUuid", "logicalParentUuid") if e.get(k) is not None and e[k] not in copied}
+    return replace(file, lost, lambda e: {**e, **lost(e)})
+
+
+def no_notes(file):
+    """No notes of the program; what is below one hangs below the record above it."""
+    notes = ("system", "progress")
+    above = {e["uuid"]: e.get("parentUuid") for e in file.entries() if e.get("type") in notes and "uuid" in e}
+    if not above:
+        return False
+    file.lines = [line for line in file.lines if not (isinstance(line, dict) and line.get("type") in notes)]
+    for record in file.entries():
+        for _ in range(len(above) + 1):
+            if record.get("parentUuid") in above:
+                record["parentUuid"] = above[record["parentUuid"]]
+    return True
+
+
+def in_a_long_circle(file, question, theirs, ours):
+    """Three or more records whose parents lead round, or two by a repeated uuid."""
+    parent, lines = {}, 0
+    for e in file.entries():
+        if e.get("type") in ("user", "assistant", "attachment", "system") and isinstance(e.get("uuid"), str):
+            parent[e["uuid"]] = e.get("parentUuid")
+            lines += 1
+    for start in parent:
+        way, at = [], start
+        while at in parent and at not in way:
+            way.append(at)
+            at = parent[at]
+        if at in way and (len(way) - way.index(at) > 2 or lines > len(parent)):
+            return True
+    return False
+
+
 def is_silent(record):
     """Is this a record of which nothing is sent: thoughts, blanks, a note of the program?"""
     content = (record.get("message") or {}).get("content")
@@ -325,8 +366,11 @@ SDK = [
     Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
 ]
 
+AGENT = SDK + [Known("sdk", "a system or progress record in a sub-agent's file", mend=no_notes)]
+
 CLI = [
     Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call),
+    Known("cli", "a cycle of three or more, or one that runs through a repeated uuid", excuses=in_a_long_circle),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
           excuses=below_what_is_sent),
 ]
@@ -337,6 +381,8 @@ NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thir
 SYNTHETIC = Known("ccusage", "replies of the model `<synthetic>`")
 NO_REQUEST = Known("ccusage", "the lines of a reply without a `requestId`")
 HALF_PAIR = Known("ccusage", "a line with half of a surrogate pair")
+FORK_GAP = Known("sdk", "a fork of a record whose parent is missing", mend=known_parents)
+FORK_LEAF = Known("sdk", "a fork of a session that does not end at its last record: its leaf was moved, or a `last-prompt` names another branch")
 MOVED_LEAF = Known("pi", "moving the leaf")
 
-ALL = PI + OMP + SDK + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, SYNTHETIC, NO_REQUEST, HALF_PAIR]
+ALL = PI + OMP + AGENT + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, FORK_LEAF, FORK_GAP, SYNTHETIC, NO_REQUEST, HALF_PAIR]

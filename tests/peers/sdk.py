@@ -1,4 +1,5 @@
 """Claude's Agent SDK: files that both read, sessions that both write."""
+import datetime
 import json
 import pathlib
 import uuid
@@ -10,6 +11,7 @@ import known
 import packages
 
 HERE = pathlib.Path(__file__).resolve().parent
+NOW = datetime.datetime.now(datetime.timezone.utc).isoformat()      # times in files are earlier than this
 
 
 def same(what, grove, sdk):
@@ -138,6 +140,49 @@ def one_file(at, file, kind):
         raise case.smaller(at, file, lambda f: compare_file(at, f, kind), wrong)
 
 
+def random_file(at, rng):
+    at.clear()
+    session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    if rng.random() < 0.4:
+        return claude_files.variant(rng, session, at.cwd)
+    return claude_files.transcript(rng, session, at.cwd, rng.random() < 0.3)
+
+
+AGENT = "a0123456789abcdef"
+
+
+def ask_agent(at, file, path):
+    """The messages of a sub-agent's own file: theirs, ours."""
+    at.write(at.folder / f"{file.session}.jsonl", driver.text(file.before).encode() + b"\n")
+    at.write(path, file.bytes())
+    reply = at.driver.ask(ask="getSubagentMessages", args=[file.session, AGENT, {"dir": at.cwd}])
+    context = at.ask("context", path, "--mode", "sdk")
+    path.unlink()
+    shown = reply.get("answer")
+    theirs = reply if shown is None else {"messages": [m["uuid"] for m in shown], "contents": [m.get("message") for m in shown]}
+    ours = context if case.is_error(context) else {"messages": context["entryIds"], "contents": context["messages"]}
+    return theirs, ours
+
+
+def agent(at, rng):
+    """A sub-agent's file."""
+    file = random_file(at, rng)
+    file.before = {"type": "user", "uuid": file.uuid(), "parentUuid": None, "isSidechain": False, "sessionId": file.session,
+                   "cwd": at.cwd, "message": {"role": "user", "content": "go"}}
+    for record in file.entries():
+        if "uuid" in record:
+            record.update(isSidechain=True, agentId=AGENT)
+    path = at.folder / file.session / "subagents" / f"agent-{AGENT}.jsonl"
+    path.parent.mkdir(parents=True)
+
+    def compare(some):
+        case.compare_answers(at, "agent", some, lambda f: ask_agent(at, f, path)[0], lambda f: ask_agent(at, f, path)[1], known.AGENT)
+    try:
+        compare(file)
+    except case.Different as wrong:
+        raise case.smaller(at, file, compare, wrong)
+
+
 # --- writing -----------------------------------------------------------------
 
 def user(text):
@@ -240,8 +285,9 @@ def numbered(path):
 
     for line in open(path, encoding="utf-8"):
         out.append(name(json.loads(line)))
-    for last in out[-2:]:
-        last.pop("timestamp", None)
+    for line in out:
+        if str(line.get("timestamp", "")) > NOW:
+            del line["timestamp"]
     return out
 
 
@@ -298,6 +344,51 @@ def at_random(place, rng):
     place.compare_lists()
 
 
+def forked(at, file):
+    """The same fork by both; the lines of it."""
+    path = at.write(at.folder / f"{file.session}.jsonl", file.bytes())
+    reply = at.driver.ask(ask="forkSession", args=[file.session, {"dir": at.cwd}])
+    made = at.ask("fork", path)
+    out = []
+    for answer, copy in ((reply, (reply.get("answer") or {}).get("sessionId")), (made, made.get("id"))):
+        copy = at.folder / f"{copy}.jsonl"
+        if case.is_error(answer) or not copy.exists():
+            out.append({"error": driver.text(answer)})
+            continue
+        out.append([driver.text(line) for line in numbered(copy)])
+        copy.unlink()
+    path.unlink()
+    return out
+
+
+def fork(at, rng):
+    """A random transcript, forked."""
+    file = random_file(at, rng)
+    file.spelling, file.bom = None, False
+
+    def compare(some):
+        theirs, ours = forked(at, some)
+        at.book.add(at.book.answers, (at.peer, "fork"))
+        mended = some.copy()
+        if theirs != ours and known.FORK_GAP.mend(mended):
+            at.book.add(at.book.known, (at.peer, known.FORK_GAP.row))
+            theirs, ours = forked(at, mended)
+        if theirs != ours and isinstance(ours, list):
+            kept = [line for line in ours if not line.startswith('{"type":"last-prompt"')]
+            if len(kept) != len(ours):
+                at.book.add(at.book.known, (at.peer, known.FORK_LEAF.row))
+                ours = kept
+        if case.is_error(theirs) or case.is_error(ours):
+            same("a fork", ours, theirs)
+        elif theirs != ours:
+            line = next(i for i in range(max(len(theirs), len(ours))) if theirs[i:i + 1] != ours[i:i + 1])
+            raise case.Different("a line of a fork", theirs[line:line + 1], ours[line:line + 1], some.bytes())
+    try:
+        compare(file)
+    except case.Different as wrong:
+        raise case.smaller(at, file, compare, wrong)
+
+
 SCENES = [conversation, branches, parallel_calls, compaction, moved, renamed_by_the_sdk, forks]
 
 
@@ -313,4 +404,4 @@ def program(at, rng):
     at_random(at, rng)
 
 
-KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "scene": (scene, 0.005), "program": (program, 0.2)}
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "agent": (agent, 0.2), "fork": (fork, 0.3), "scene": (scene, 0.005), "program": (program, 0.2)}

@@ -307,6 +307,22 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 	return known;
 }
 
+void grove__image_messages(struct grove__image *im, const uint32_t *rows, size_t nr,
+			   struct grove__json_span *out)
+{
+	memset(out, 0, nr * sizeof(*out));
+	if (!im->chain)
+		return;
+	pthread_rwlock_rdlock(&im->chain_lock);
+	for (size_t i = 0; i < nr; i++) {
+		size_t off, len;
+
+		if (im->dialect->rules->message(im->chain, rows[i], &off, &len))
+			out[i] = (struct grove__json_span){ off, len };
+	}
+	pthread_rwlock_unlock(&im->chain_lock);
+}
+
 /* This much is read at once, and a line must be much shorter for that to pay. */
 #define NEAR ((size_t)256 << 10)
 #define NEAR_LINE (NEAR / 8)

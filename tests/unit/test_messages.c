@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "json/value.h"
+#include "json/write.h"
 #include "lib/world.h"
 
 #define PI_HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/w\"}\n"
@@ -425,6 +426,116 @@ static void what_was_kept_vouches_for_nothing(void **state)
 	grove_session_close(s);
 }
 
+/* --------------------------------------------------------- by several threads */
+
+enum { LONG = 5000 };
+
+/* A transcript in which every line is below the one before: prompts, replies, prompts while the agent works. */
+static void fill_long(struct grove_buf *out)
+{
+	for (int i = 0; i < LONG; i++) {
+		grove__buf_addf(out, "{\"parentUuid\":");
+		grove__buf_addf(out, i ? "\"r%d\"" : "null", i - 1);
+		if (i % 97 == 50)
+			grove__buf_addf(out, ",\"type\":\"attachment\",\"attachment\":{\"type\":\"queued_command\","
+					     "\"prompt\":\"go on %d\",\"source_uuid\":\"q%d\"}", i, i);
+		else
+			grove__buf_addf(out, ",\"type\":\"%s\",\"message\":{\"role\":\"%s\",\"content\":\"%d%s%*s\"}",
+					i % 2 ? "assistant" : "user", i % 2 ? "assistant" : "user", i,
+					i % 11 ? "" : " half \xed\xa0\x80, wrong \xff", i % 701, "x");
+		grove__buf_addf(out, ",\"uuid\":\"r%d\",\"timestamp\":\"2026-01-02T03:%02d:%02d.000Z\"}\n", i, i / 60 % 60,
+				i % 60);
+	}
+}
+
+static struct grove_view *long_view(const struct world *w, struct grove_session **s)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove_view *v;
+
+	fill_long(&text);
+	v = file_view(w, "long.jsonl", text.ptr, s);
+	grove_buf_release(&text);
+	return v;
+}
+
+static void a_long_conversation_is_the_same_by_several_threads(void **state)
+{
+	struct world *w = *state;
+	struct grove_context_options opt = { .size = sizeof(opt), .mode = "sdk" };
+	struct grove_buf doc = GROVE_BUF_INIT, told = GROVE_BUF_INIT;
+	struct told t = { 0 };
+	struct grove_context_reader reader = { sizeof(reader), &t, on_message, on_reason, on_about };
+	struct grove_session *s;
+	struct grove_view *v = long_view(w, &s);
+	struct grove_slice part;
+
+	assert_int_equal(grove_view_context(v, &opt, grove_buf_sink(&doc)), 0);
+	assert_int_equal(grove_view_messages(v, &opt, &reader), 0);
+	assert_true(t.nr > LONG - LONG / 50);
+	/* the document is UTF-8, the messages one by one are what the file has */
+	assert_int_equal(grove__buf_addf(&told, "["), 0);
+	assert_int_equal(grove__json_put_raw(&told, grove__buf_slice(&t.messages)), 0);
+	assert_int_equal(grove__buf_addf(&told, "]"), 0);
+	part = grove__json_get(grove__buf_slice(&doc), "messages");
+	assert_int_equal(part.len, told.len);
+	assert_memory_equal(part.ptr, told.ptr, told.len);
+	part = grove__json_get(grove__buf_slice(&doc), "entryIds");
+	assert_int_equal(part.len, t.ids.len + 2);
+	assert_memory_equal(part.ptr + 1, t.ids.ptr, t.ids.len);
+	grove_buf_release(&doc);
+	grove_buf_release(&told);
+	told_release(&t);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void a_line_that_changed_ends_a_long_conversation(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf doc = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v = long_view(w, &s);
+	FILE *f = fopen(in_world(w, "long.jsonl"), "r+");
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 900000, SEEK_SET), 0);
+	fputs("!", f);
+	fclose(f);
+	assert_int_equal(grove_view_context(v, NULL, grove_buf_sink(&doc)), GROVE_ESTALE);
+	/* what comes before it was delivered */
+	assert_true(doc.len > 100000);
+	grove_buf_release(&doc);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static int take_some(void *payload, const char *ptr, size_t len)
+{
+	size_t *left = payload;
+
+	(void)ptr;
+	if (*left < len)
+		return 77;
+	*left -= len;
+	return 0;
+}
+
+static void who_takes_no_more_ends_a_long_conversation(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v = long_view(w, &s);
+
+	for (size_t most = 0; most < 1500000; most += 300000) {
+		size_t left = most;
+
+		assert_int_equal(grove_view_context(v, NULL, (struct grove_sink){ take_some, &left }), 77);
+	}
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +548,9 @@ int main(void)
 		WORLD_TEST(the_parts_of_a_context_are_weighed),
 		WORLD_TEST(a_context_says_why_its_leaf_is_the_leaf),
 		WORLD_TEST(what_was_kept_vouches_for_nothing),
+		WORLD_TEST(a_long_conversation_is_the_same_by_several_threads),
+		WORLD_TEST(a_line_that_changed_ends_a_long_conversation),
+		WORLD_TEST(who_takes_no_more_ends_a_long_conversation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

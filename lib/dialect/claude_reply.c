@@ -74,8 +74,12 @@ static uint32_t reply_of(const struct replies *p, uint32_t row)
 
 static int piece_add(struct replies *p, uint32_t reply, uint32_t row, int kind, uint32_t rank)
 {
-	int rc = grove__array_room(&p->pieces, &p->cap, p->nr, sizeof(*p->pieces));
+	int rc;
 
+	/* the SDK leaves the chain as it is, so what is on it is not missing */
+	if (p->w->mode == CLAUDE_MODE_SDK && p->w->bits[row] & (CHAIN_ON | CHAIN_PLACED))
+		return 0;
+	rc = grove__array_room(&p->pieces, &p->cap, p->nr, sizeof(*p->pieces));
 	if (!rc)
 		p->pieces[p->nr++] = (struct piece){ at(p, row)->time, reply, rank, row,
 						     grove__claude_map_place(p->w, row), (uint8_t)kind };

@@ -1,28 +1,28 @@
 /*
  * js/number.c: numbers as JavaScript reads and prints them.
  *
- * Everything is exact: a double is a whole number times a power of two, a
- * literal one times a power of ten, and both conversions are a quotient of
- * natural numbers, rounded once.
+ * The C library converts, which it does exactly: a decimal that is read is rounded once,
+ * and so is a double that is printed with a given number of digits. Its locale is kept
+ * out: it is given "12345e-7" to read, without a point, and of what it prints only the
+ * digits are taken.
  *
- * Printing wants the shortest decimal that reads back as the same double, and
- * of several the nearest. All decimals that do lie between the midpoints to
- * the two neighbours:
+ * Printing wants the shortest decimal that reads back as the same double, and of several
+ * the nearest. All decimals that do lie between the midpoints to the two neighbours:
  *
  *     -----(-------|------)------|---     v, its neighbours and midpoints
  *          low     v      high
  *
- * We scale by a power of ten until v has 18 or 19 digits before the point.
- * The interval is then wider than 1 (a double has less than 17 digits), so
- * the whole numbers in it will do, and they fit 64 bits: the shortest is a
- * multiple of the highest power of ten that has one between low and high.
+ * A decimal of up to 15 digits survives the way to a double and back, so if v has such a
+ * form, it is v rounded to 15 digits. Otherwise 16 or 17 digits will do.
  */
 #include "js/js.h"
 
-#include "js/big.h"
-
-#include <assert.h>
 #include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* No midpoint between doubles has more than 768 digits: beyond, only "more". */
 #define DIGITS_MAX 799
@@ -34,13 +34,6 @@ struct decimal {
 	unsigned nr;
 	int64_t point;
 	char digit[DIGITS_MAX];
-};
-
-static const uint64_t pow10[19] = {
-	1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u,
-	1000000000u, 10000000000u, 100000000000u, 1000000000000u,
-	10000000000000u, 100000000000000u, 1000000000000000u,
-	10000000000000000u, 100000000000000000u, 1000000000000000000u
 };
 
 static bool is_digit(char c)
@@ -136,105 +129,40 @@ static bool read_decimal(struct decimal *d, struct grove_slice text)
 
 /* ---- reading ---- */
 
-static double make_double(bool negative, uint64_t bits)
+/* n * 10^e */
+static double value_of(uint64_t n, int e)
 {
-	double v;
+	static const double exact10[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+					  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+					  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+	char text[40];
 
-	bits |= (uint64_t)negative << 63;
-	memcpy(&v, &bits, sizeof v);
-	return v;
-}
-
-/*
- * The bits of the double nearest to (q + something below 1, if `more`) * 2^e;
- * q has more than 54 bits unless it is exact.
- */
-static uint64_t round_bits(uint64_t q, int e, bool more)
-{
-	int up = __builtin_clzll(q), exponent, keep;
-	uint64_t f, half, rest;
-
-	q <<= up;
-	exponent = e - up + 63; /* q is 1.xxx * 2^exponent now */
-	if (exponent > 1023)
-		return (uint64_t)0x7ff << 52;
-	keep = exponent >= -1022 ? 53 : 53 - (-1022 - exponent);
-	if (keep < 0)
-		return 0;
-	/* two steps: a shift by 64 is not one */
-	f = keep ? q >> (64 - keep) : 0;
-	rest = keep ? q << keep : q;
-	half = (uint64_t)1 << 63;
-	if (rest > half || (rest == half && (more || (f & 1))))
-		f++;
-	/*
-	 * A normal number's leading bit adds one to the exponent's field below;
-	 * so does a carry out of the fraction, up to infinity.
-	 */
-	return exponent >= -1022 ? f + ((uint64_t)(exponent + 1022) << 52) : f;
-}
-
-static uint64_t exact_bits(const struct decimal *d)
-{
-	int64_t e10 = d->point - d->nr - d->more;
-	struct grove__big num, den;
-	enum grove__big_rest rest;
-	unsigned i, bits, have;
-	uint64_t q;
-	int e2;
-
-	grove__big_set(&num, 0);
-	for (i = 0; i < d->nr; i++)
-		grove__big_mul_small(&num, 10, (uint32_t)(d->digit[i] - '0'));
-	if (d->more) /* somewhere above the digits we have: any digit will do */
-		grove__big_mul_small(&num, 10, 1);
-
-	if (e10 >= 0) {
-		grove__big_mul_pow5(&num, (unsigned)e10);
-		bits = grove__big_bits(&num);
-		e2 = bits > 64 ? (int)(bits - 64) : 0;
-		q = grove__big_shr(&num, (unsigned)e2, &rest);
-		return round_bits(q, e2 + (int)e10, rest != BIG_EXACT);
-	}
-	/* shift until the quotient has 63 or 64 bits */
-	grove__big_set_pow5(&den, (unsigned)-e10);
-	bits = grove__big_bits(&den) + 63;
-	have = grove__big_bits(&num);
-	e2 = (int)have - (int)bits;
-	if (e2 < 0)
-		grove__big_shl(&num, bits - have);
-	else
-		grove__big_shl(&den, have - bits);
-	q = grove__big_div(&num, &den, &rest);
-	return round_bits(q, e2 + (int)e10, rest != BIG_EXACT);
+	/* both sides are exact in a double, and the machine rounds once */
+	if (FLT_EVAL_METHOD == 0 && n <= (uint64_t)1 << 53 && e >= -22 && e <= 22)
+		return e < 0 ? (double)n / exact10[-e] : (double)n * exact10[e];
+	snprintf(text, sizeof(text), "%" PRIu64 "e%d", n, e);
+	return strtod(text, NULL);
 }
 
 static double decimal_value(const struct decimal *d)
 {
-	int64_t e10 = d->point - d->nr;
+	char text[DIGITS_MAX + 16];
+	uint64_t n = 0;
+	double v = 0;
 
-	if (!d->nr || d->point < -330)
-		return make_double(d->negative, 0);
-	if (d->point > 310)
-		return make_double(d->negative, (uint64_t)0x7ff << 52);
-#if FLT_EVAL_METHOD == 0
-	/* Both sides exact in a double: the machine's one rounding is ours. */
-	if (d->nr <= 15 && e10 >= -22 && e10 <= 22) {
-		static const double exact10[23] = {
-			1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-			1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22
-		};
-		uint64_t n = 0;
-		unsigned i;
-		double v;
-
-		for (i = 0; i < d->nr; i++)
+	if (d->nr && d->point > 310) {
+		v = (double)INFINITY;
+	} else if (d->nr > 19 && d->point >= -330) {
+		/* digits that were cut off are somewhere above those we have: any digit will do */
+		snprintf(text, sizeof(text), "%.*s%se%d", (int)d->nr, d->digit, d->more ? "1" : "",
+			 (int)(d->point - d->nr - d->more));
+		v = strtod(text, NULL);
+	} else if (d->point >= -330) {
+		for (unsigned i = 0; i < d->nr; i++)
 			n = n * 10 + (uint64_t)(d->digit[i] - '0');
-		v = e10 < 0 ? (double)n / exact10[-e10] : (double)n * exact10[e10];
-		return d->negative ? -v : v;
+		v = n ? value_of(n, (int)(d->point - d->nr)) : 0;
 	}
-#endif
-	return make_double(d->negative, exact_bits(d));
+	return d->negative ? -v : v;
 }
 
 double grove__js_parse_number(struct grove_slice text)
@@ -242,119 +170,58 @@ double grove__js_parse_number(struct grove_slice text)
 	struct decimal d;
 
 	if (!read_decimal(&d, text))
-		return make_double(false, (uint64_t)0x7ff8 << 48);
+		return (double)NAN;
 	return decimal_value(&d);
 }
 
 /* ---- printing ---- */
 
-/* Digits of a finite double above 0: 0.ddd * 10^point. */
+/* Prints a finite double above 0 with `nr` digits: *n * 10^*e. */
+static void round_to(double v, int nr, uint64_t *n, int *e)
+{
+	char text[40], *p;
+
+	snprintf(text, sizeof(text), "%.*e", nr - 1, v);
+	for (*n = 0, p = text; *p != 'e'; p++)
+		if (is_digit(*p))
+			*n = *n * 10 + (uint64_t)(*p - '0');
+	*e = (int)strtol(p + 1, NULL, 10) - (nr - 1);
+}
+
+/* The shortest form of a finite double above 0: 0.ddd * 10^point. */
 struct shortest {
 	unsigned nr;
 	int point;
-	char digit[20];
+	char digit[24];
 };
-
-/* floor(x * log10(2)), for the exponents of doubles. */
-static int floor_log10_pow2(int x)
-{
-	int64_t y = (int64_t)x * 1292913986; /* log10(2) * 2^32 */
-
-	return (int)(y >= 0 ? y >> 32 : -((-y + UINT32_MAX) >> 32));
-}
-
-/* m * 2^e2 * 10^k; `pow5` is 5^|k|. */
-static uint64_t scale(uint64_t m, int e2, int k, const struct grove__big *pow5,
-		      enum grove__big_rest *rest)
-{
-	struct grove__big num, den;
-
-	e2 += k;
-	if (k >= 0) {
-		grove__big_mul(&num, pow5, m);
-		if (e2 > 0)
-			grove__big_shl(&num, (unsigned)e2);
-		return grove__big_shr(&num, e2 < 0 ? (unsigned)-e2 : 0, rest);
-	}
-	grove__big_set(&num, m);
-	den = *pow5;
-	if (e2 >= 0)
-		grove__big_shl(&num, (unsigned)e2);
-	else
-		grove__big_shl(&den, (unsigned)-e2);
-	return grove__big_div(&num, &den, rest);
-}
-
-/* The whole numbers that read back as v, and v itself, scaled. */
-struct range {
-	uint64_t low, high;
-	uint64_t v;
-	enum grove__big_rest rest; /* of v */
-};
-
-/*
- * The multiple of `unit` nearest to v, of two the one with the even digit; the
- * other neighbour where only that is in the range. 0 if neither is.
- */
-static uint64_t nearest(const struct range *r, uint64_t unit)
-{
-	uint64_t below = r->v / unit * unit, above = below + unit, left = r->v - below;
-	bool up, down;
-	int cmp;
-
-	down = below >= r->low;
-	up = above <= r->high;
-	if (!down || !up)
-		return down ? below : up ? above : 0;
-	if (unit == 1)
-		cmp = r->rest < BIG_HALF ? -1 : r->rest > BIG_HALF;
-	else if (left == unit / 2)
-		cmp = r->rest != BIG_EXACT;
-	else
-		cmp = left < unit / 2 ? -1 : 1;
-	if (!cmp)
-		cmp = below / unit % 2 ? 1 : -1;
-	return cmp < 0 ? below : above;
-}
 
 static void shortest_digits(struct shortest *s, double v)
 {
-	enum grove__big_rest low_rest, high_rest;
-	struct grove__big pow5;
-	uint64_t bits, f, digits;
-	int e, k, unit;
-	struct range r;
-	bool even, edge;
+	/* numbers below the normal ones have fewer bits, and may need fewer digits */
+	int nr = v < DBL_MIN ? 1 : 15, e, e17;
+	uint64_t unit = nr == 1 ? 10000000000000000 : 100, n, n17;
 
-	memcpy(&bits, &v, sizeof bits);
-	f = bits & (((uint64_t)1 << 52) - 1);
-	e = (int)(bits >> 52 & 0x7ff);
-	edge = !f && e > 1; /* below a power of two, the neighbour is half as far */
-	if (e)
-		f |= (uint64_t)1 << 52;
-	else
-		e = 1;
-	e -= 1075;
-	even = !(f & 1); /* then a midpoint also rounds to this number */
-
-	k = 17 - floor_log10_pow2(e + 63 - __builtin_clzll(f));
-	grove__big_set_pow5(&pow5, (unsigned)(k < 0 ? -k : k));
-	r.v = scale(4 * f, e - 2, k, &pow5, &r.rest);
-	r.low = scale(4 * f - (edge ? 1 : 2), e - 2, k, &pow5, &low_rest);
-	r.high = scale(4 * f + 2, e - 2, k, &pow5, &high_rest);
-	r.low += !even || low_rest != BIG_EXACT;
-	r.high -= !even && high_rest == BIG_EXACT;
-
-	for (unit = 18; !(digits = nearest(&r, pow10[unit])); unit--)
-		assert(unit);
-	digits /= pow10[unit];
-
-	s->nr = 1;
-	while (s->nr < 19 && pow10[s->nr] <= digits)
-		s->nr++;
-	s->point = (int)s->nr + unit - k;
-	for (e = (int)s->nr; e--; digits /= 10)
-		s->digit[e] = (char)('0' + digits % 10);
+	round_to(v, 17, &n17, &e17);
+	for (; unit > 1; unit /= 10, nr++) {
+		n = n17 / unit + (n17 % unit > unit / 2);
+		e = e17 + 17 - nr;
+		if (n17 % unit == unit / 2) /* which v may be less or more than */
+			round_to(v, nr, &n, &e);
+		/*
+		 * below a power of two the neighbour is half as far, so if the nearest
+		 * decimal is below and too far, the one above may still do
+		 */
+		if (value_of(n, e) == v || value_of(++n, e) == v)
+			break;
+	}
+	if (unit == 1) {
+		n = n17;
+		e = e17;
+	}
+	for (; n % 10 == 0; n /= 10)
+		e++;
+	s->nr = (unsigned)snprintf(s->digit, sizeof(s->digit), "%" PRIu64, n);
+	s->point = (int)s->nr + e;
 }
 
 /* Digits, at most 20 of them, in the form that Number.prototype.toString has. */

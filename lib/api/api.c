@@ -58,15 +58,22 @@ int grove_buf_time(struct grove_buf *b, int64_t ms)
 /* -------------------------------------------------------------- environment */
 
 /* Every call starts with an empty detail and leaves its own in the handle. */
-int grove__api_told(struct grove *g, int rc, const struct grove_detail *d)
+int grove__api_keep(struct grove_detail *kept, pthread_mutex_t *lock, int rc, const struct grove_detail *d)
 {
 	if (rc >= 0)
 		return rc;
-	pthread_mutex_lock(&g->lock);
-	g->detail = *d;
-	g->detail.code = rc;
-	pthread_mutex_unlock(&g->lock);
+	if (lock)
+		pthread_mutex_lock(lock);
+	*kept = *d;
+	kept->code = rc;
+	if (lock)
+		pthread_mutex_unlock(lock);
 	return rc;
+}
+
+int grove__api_told(struct grove *g, int rc, const struct grove_detail *d)
+{
+	return grove__api_keep(&g->detail, &g->lock, rc, d);
 }
 
 int grove_open(const struct grove_options *opt, struct grove **out)
@@ -148,8 +155,7 @@ int grove_find(struct grove *g, const char *what, unsigned flags, struct grove_l
 	*out = l;
 	if (!l)
 		return GROVE_ENOMEM;
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__list_of_one(g, what, flags, l, &d), &d);
+	return grove__api_told(g, grove__list_of_one(g, what, flags, l, grove__fail_clear(&d)), &d);
 }
 
 size_t grove_list_count(const struct grove_list *l)
@@ -264,10 +270,8 @@ int grove_resolve(struct grove *g, const char *what, struct grove_buf *out)
 	struct grove_key key;
 	struct grove_store_log *log;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__locate(g, what, &at, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		key = grove__where_key(&at);
 		rc = grove__log_open(&log, at.store, &key, GROVE_STORE_READ, &d);
@@ -291,8 +295,7 @@ int grove__api_session_told(struct grove_session *s, int rc, const struct grove_
 		return rc;
 	if (!inside)
 		grove__session_lock(s);
-	s->detail = *d;
-	s->detail.code = rc;
+	grove__api_keep(&s->detail, NULL, rc, d);
 	if (!inside)
 		grove__session_unlock(s);
 	return grove__api_told(s->g, rc, d);
@@ -456,8 +459,7 @@ int grove_session_sync(struct grove_session *s)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_session_told(s, grove__session_sync(s, &d), &d);
+	return grove__api_session_told(s, grove__session_sync(s, grove__fail_clear(&d)), &d);
 }
 
 int grove_session_rest(struct grove_session *s)
@@ -493,10 +495,8 @@ static int appended(struct grove_session *s, int rc, struct grove_append_result 
 	/* nobody else releases it */
 	if (!out || out->size < offsetof(struct grove_append_result, lines) + sizeof(r->lines))
 		grove__buf_release(&r->lines);
-	if (rc < 0 && r->why) {
-		*r->why = *d;
-		r->why->code = rc;
-	}
+	if (r->why)
+		grove__api_keep(r->why, NULL, rc, d);
 	return grove__api_session_told(s, rc, d);
 }
 
@@ -524,10 +524,8 @@ static int append_by(append_fn *append, struct grove_session *s, const struct gr
 	struct grove_append_options o;
 	struct grove_append_result r;
 	struct grove_detail d;
-	int rc;
+	int rc = take_append(opt, &o, out, &r, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = take_append(opt, &o, out, &r, &d);
 	if (!rc)
 		rc = append(s, json, nr, &o, &r, &d);
 	return appended(s, rc, &r, out, &d);
@@ -548,10 +546,8 @@ int grove_session_submit(struct grove_session *s, const struct grove_slice *json
 int grove_session_flush(struct grove_session *s, enum grove_sync sync)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = grove__session_enter(s, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__session_enter(s, &d);
 	if (!rc)
 		grove__session_unlock(s);
 	if (!rc && sync == GROVE_SYNC_ALWAYS)
@@ -581,10 +577,8 @@ static int append_spec(struct grove_session *s, const struct grove__entry_spec *
 	struct grove_append_result r;
 	struct grove_slice line;
 	struct grove_detail d;
-	int rc;
+	int rc = take_append(opt, &o, out, &r, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = take_append(opt, &o, out, &r, &d);
 	if (!rc)
 		rc = spell(s, spec, &json, &d);
 	line = grove__buf_slice(&json);
@@ -703,10 +697,8 @@ int grove_session_set_name(struct grove_session *s, const char *name, enum grove
 	struct grove_append_options none;
 	struct grove_append_result r;
 	struct grove_detail d;
-	int rc;
+	int rc = take_append(NULL, &none, out, &r, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = take_append(NULL, &none, out, &r, &d);
 	if (!rc && by != GROVE_NAME_BY_USER && by != GROVE_NAME_BY_AGENT)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name is set by the user or by the agent: no other source is known");
 	if (!rc)
@@ -954,10 +946,8 @@ int grove_remove(struct grove *g, const char *what, unsigned flags)
 {
 	struct grove__where at;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__locate(g, what, &at, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		rc = grove__session_remove(g, &at, flags, &d);
 		grove__where_release(&at);

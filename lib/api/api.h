@@ -7,6 +7,8 @@
 #include "base/sized.h"
 #include "session/session.h"
 
+/* Keep the detail of a failure in *kept, under `lock` (NULL: there is none); returns `rc`. */
+int grove__api_keep(struct grove_detail *kept, pthread_mutex_t *lock, int rc, const struct grove_detail *d);
 /* Keep the detail of a failure with the handle; returns `rc`. */
 int grove__api_told(struct grove *g, int rc, const struct grove_detail *d);
 /* An empty list of `g`; NULL: out of memory. */

@@ -59,10 +59,8 @@ int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = grove__subagents_list(s, fn, payload, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__subagents_list(s, fn, payload, &d);
 	return d.code ? grove__api_session_told(s, rc, &d) : rc;
 }
 
@@ -110,10 +108,8 @@ int grove_session_subagent_path(struct grove_session *s, const char *agent_id, s
 int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = grove__subagents_remote(s, fn, payload, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__subagents_remote(s, fn, payload, &d);
 	return d.code ? grove__api_session_told(s, rc, &d) : rc;
 }
 

@@ -19,12 +19,7 @@ struct grove_blobs {
 /* The detail goes to the blobs and to the handle they came from. */
 static int told(struct grove_blobs *b, int rc, const struct grove_detail *d)
 {
-	if (rc >= 0)
-		return rc;
-	pthread_mutex_lock(&b->lock);
-	b->detail = *d;
-	b->detail.code = rc;
-	pthread_mutex_unlock(&b->lock);
+	grove__api_keep(&b->detail, &b->lock, rc, d);
 	return grove__api_told(b->g, rc, d);
 }
 
@@ -115,8 +110,7 @@ int grove_blobs_sync(struct grove_blobs *b)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(b, grove__blobs_sync(b->store, &d), &d);
+	return told(b, grove__blobs_sync(b->store, grove__fail_clear(&d)), &d);
 }
 
 int grove_blobs_get(struct grove_blobs *b, const char *what, struct grove_buf *out)
@@ -227,10 +221,8 @@ int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_probl
 	struct grove_blobs_verify_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	struct verify v = { b, fn, payload, &r, &d };
-	int rc;
+	int rc = grove__sized_check(result, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__sized_check(result, &d);
 	if (!rc)
 		rc = what ? verify_what(&v, what) : grove__blobs_list(b->store, verify_entry, &v, &d);
 	grove__sized_give(result, &r, sizeof(r));
@@ -267,10 +259,8 @@ int grove_session_blob_put(struct grove_session *s, struct grove_slice bytes,
 	struct grove__blobs *b = NULL;
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
-	int rc;
+	int rc = grove__session_blobs_for(s, &b, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__session_blobs_for(s, &b, &d);
 	if (!rc && !b)
 		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent does not use blobs");
 	if (!rc)

@@ -8,11 +8,7 @@
 
 static int told(struct grove_carry *c, int rc, const struct grove_detail *d)
 {
-	if (rc < 0) {
-		c->detail = *d;
-		c->detail.code = rc;
-	}
-	return rc;
+	return grove__api_keep(&c->detail, NULL, rc, d);
 }
 
 int grove_carry_open(struct grove *g, const char *what, const struct grove_carry_options *opt,

@@ -158,10 +158,8 @@ int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *p
 	struct grove_check_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	struct check_all c = { .g = g, .fn = fn, .payload = payload, .result = &r, .d = &d };
-	int rc;
+	int rc = grove__sized_check(result, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__sized_check(result, &d);
 	if (!rc)
 		rc = what ? check_what(&c, what) : check_all(&c);
 	grove__sized_give(result, &r, sizeof(r));

@@ -50,24 +50,21 @@ int grove_history_add(struct grove_history *h, struct grove_slice prompt, const 
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(h, grove__history_add(h, prompt, cwd, session_id, &d), &d);
+	return told(h, grove__history_add(h, prompt, cwd, session_id, grove__fail_clear(&d)), &d);
 }
 
 int grove_history_flush(struct grove_history *h)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(h, grove__history_flush(h, &d), &d);
+	return told(h, grove__history_flush(h, grove__fail_clear(&d)), &d);
 }
 
 int grove_history_recent(struct grove_history *h, size_t limit, grove_history_fn *fn, void *payload)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(h, grove__history_recent(h, limit, fn, payload, &d), &d);
+	return told(h, grove__history_recent(h, limit, fn, payload, grove__fail_clear(&d)), &d);
 }
 
 int grove_history_search(struct grove_history *h, const char *query, size_t limit, unsigned flags,
@@ -75,14 +72,12 @@ int grove_history_search(struct grove_history *h, const char *query, size_t limi
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(h, grove__history_search(h, query, limit, flags, fn, payload, &d), &d);
+	return told(h, grove__history_search(h, query, limit, flags, fn, payload, grove__fail_clear(&d)), &d);
 }
 
 int grove_history_upgrade(struct grove_history *h)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return told(h, grove__history_upgrade(h, &d), &d);
+	return told(h, grove__history_upgrade(h, grove__fail_clear(&d)), &d);
 }

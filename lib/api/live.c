@@ -46,11 +46,7 @@ int grove_event_json(const struct grove_event *e, struct grove_buf *out)
 
 static int watch_told(struct grove_watch *w, int rc, const struct grove_detail *d)
 {
-	if (rc < 0) {
-		w->detail = *d;
-		w->detail.code = rc;
-	}
-	return rc;
+	return grove__api_keep(&w->detail, NULL, rc, d);
 }
 
 int grove_watch_open(struct grove *g, const struct grove_watch_options *opt, struct grove_watch **out)
@@ -74,10 +70,8 @@ int grove_watch_add(struct grove_watch *w, const char *what, uint64_t since, voi
 {
 	struct grove__where at;
 	struct grove_detail d;
-	int rc;
+	int rc = grove__locate(w->g, what, &at, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__locate(w->g, what, &at, &d);
 	if (!rc) {
 		rc = grove__watch_add(w, &at, since, tag, &d);
 		grove__where_release(&at);
@@ -89,8 +83,7 @@ int grove_watch_remove(struct grove_watch *w, const void *tag)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return watch_told(w, grove__watch_remove(w, tag, &d), &d);
+	return watch_told(w, grove__watch_remove(w, tag, grove__fail_clear(&d)), &d);
 }
 
 int grove_watch_fd(const struct grove_watch *w)
@@ -102,26 +95,22 @@ int grove_watch_view(struct grove_watch *w, struct grove_view **out)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return watch_told(w, grove__watch_view(w, out, &d), &d);
+	return watch_told(w, grove__watch_view(w, out, grove__fail_clear(&d)), &d);
 }
 
 int grove_watch_cursor(struct grove_watch *w, struct grove_buf *out)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return watch_told(w, grove__watch_cursor(w, out, &d), &d);
+	return watch_told(w, grove__watch_cursor(w, out, grove__fail_clear(&d)), &d);
 }
 
 int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out)
 {
 	struct grove_event e = { .size = sizeof(e) };
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_check(out, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__sized_check(out, &d);
 	if (!rc)
 		rc = grove__watch_next(w, ms, &e, &d);
 	grove__sized_give(out, &e, sizeof(e));
@@ -235,8 +224,7 @@ int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, vo
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__openers(g, what, fn, payload, &d), &d);
+	return grove__api_told(g, grove__openers(g, what, fn, payload, grove__fail_clear(&d)), &d);
 }
 
 int grove_session_value_put(struct grove_session *s, const char *name, struct grove_slice value)

@@ -11,17 +11,9 @@
 /* The detail goes to the log and, if the caller has a place for it, there. */
 static int told(struct grove_log *l, int rc, const struct grove_detail *d, struct grove_detail *why)
 {
-	if (rc >= 0)
-		return rc;
-	pthread_mutex_lock(&l->lock);
-	l->detail = *d;
-	l->detail.code = rc;
-	pthread_mutex_unlock(&l->lock);
-	if (why) {
-		*why = *d;
-		why->code = rc;
-	}
-	return rc;
+	if (why)
+		grove__api_keep(why, NULL, rc, d);
+	return grove__api_keep(&l->detail, &l->lock, rc, d);
 }
 
 int grove_log_open(struct grove *g, const char *store, const struct grove_key *key, unsigned flags,
@@ -209,10 +201,8 @@ int grove_log_each(struct grove *g, const char *store, const struct grove_key *u
 		   grove_log_fn *fn, void *payload)
 {
 	struct grove_detail d;
-	int rc;
+	int rc = grove__keyed_each(g, store, under, flags, fn, payload, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__keyed_each(g, store, under, flags, fn, payload, &d);
 	/* a result of `fn` is not a failure of ours */
 	return d.code == rc ? grove__api_told(g, rc, &d) : rc;
 }
@@ -221,8 +211,7 @@ int grove_log_remove(struct grove *g, const char *store, const struct grove_key 
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__keyed_remove(g, store, key, &d), &d);
+	return grove__api_told(g, grove__keyed_remove(g, store, key, grove__fail_clear(&d)), &d);
 }
 
 int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
@@ -230,6 +219,5 @@ int grove_log_move(struct grove *g, const char *store, const struct grove_key *f
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__keyed_move(g, store, from, to, &d), &d);
+	return grove__api_told(g, grove__keyed_move(g, store, from, to, grove__fail_clear(&d)), &d);
 }

@@ -10,13 +10,7 @@
 
 static int told(struct grove_search *s, int rc, const struct grove_detail *d)
 {
-	if (rc < 0) {
-		pthread_mutex_lock(&s->lock);
-		s->detail = *d;
-		s->detail.code = rc;
-		pthread_mutex_unlock(&s->lock);
-	}
-	return rc;
+	return grove__api_keep(&s->detail, &s->lock, rc, d);
 }
 
 int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out)
@@ -31,8 +25,7 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 	s->flags = flags;
 	s->alone = flags & GROVE_SEARCH_NO_INDEX;
 	pthread_mutex_init(&s->lock, NULL);
-	grove__fail_clear(&d);
-	return told(s, grove__search_refresh(s, &d), &d);
+	return told(s, grove__search_refresh(s, grove__fail_clear(&d)), &d);
 }
 
 /* A callback that searches with the handle that calls it would pull the results from under it. */

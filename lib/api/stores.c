@@ -10,16 +10,14 @@ int grove_copy(struct grove *g, const char *what, const char *store, struct grov
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__copy(g, what, store, id, path, &d), &d);
+	return grove__api_told(g, grove__copy(g, what, store, id, path, grove__fail_clear(&d)), &d);
 }
 
 int grove_stores_exist(struct grove *g)
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__root_all_there(g, &d), &d);
+	return grove__api_told(g, grove__root_all_there(g, grove__fail_clear(&d)), &d);
 }
 
 static bool is_there(const char *dir)
@@ -79,10 +77,8 @@ int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn,
 {
 	struct grove_check_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_check(result, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__sized_check(result, &d);
 	if (!rc)
 		rc = grove__store_verify(g, store, fn, payload, &r, &d);
 	grove__sized_give(result, &r, sizeof(r));
@@ -94,10 +90,8 @@ int grove_store_copy(struct grove *g, const char *from, const char *to, grove_ar
 {
 	struct grove_archive_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	int rc;
+	int rc = grove__sized_check(result, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__sized_check(result, &d);
 	if (!rc)
 		rc = grove__stores_copy(g, from, to, fn, payload, &r, &d);
 	grove__sized_give(result, &r, sizeof(r));
@@ -108,8 +102,7 @@ int grove_store_stats(struct grove *g, const char *store, struct grove_store_sta
 {
 	struct grove_detail d;
 
-	grove__fail_clear(&d);
-	return grove__api_told(g, grove__store_stats(g, store, out, &d), &d);
+	return grove__api_told(g, grove__store_stats(g, store, out, grove__fail_clear(&d)), &d);
 }
 
 void grove_store_stats_free(struct grove_store_stats *s)

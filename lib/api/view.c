@@ -27,28 +27,12 @@ static struct grove_view *inside(const struct grove_view *v)
 	return (struct grove_view *)(uintptr_t)v;
 }
 
-static int told(const struct grove_view *shown, int rc, const struct grove_detail *d)
+static int told(const struct grove_view *v, int rc, struct grove_detail *d)
 {
-	struct grove_view *v = inside(shown);
-
-	if (rc >= 0)
-		return rc;
-	pthread_mutex_lock(&v->lock);
-	v->detail = *d;
-	v->detail.code = rc;
-	if (!v->detail.path[0] && v->session->at.path)
-		snprintf(v->detail.path, sizeof(v->detail.path), "%s", v->session->at.path);
-	pthread_mutex_unlock(&v->lock);
-	return rc;
+	if (rc < 0 && !d->path[0] && v->session->at.path)
+		snprintf(d->path, sizeof(d->path), "%s", v->session->at.path);
+	return grove__api_keep(&inside(v)->detail, &inside(v)->lock, rc, d);
 }
-
-/* What runs on a view, with the detail of its error kept. */
-#define WITH_VIEW(v, call)                              \
-	do {                                            \
-		struct grove_detail d;                  \
-		grove__fail_clear(&d);                  \
-		return told((v), (call), &d);           \
-	} while (0)
 
 void grove_view_error(const struct grove_view *v, struct grove_detail *out)
 {
@@ -162,20 +146,23 @@ static void within(const struct grove_view *v, struct grove_range r, uint32_t *f
 	*from = r.from > *to ? *to : (uint32_t)r.from;
 }
 
-int grove_view_heads(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
+static int heads(const struct grove_view *v, struct grove_range index, bool brief, struct grove_heads **out)
 {
+	struct grove_detail d;
 	uint32_t from, to;
 
 	within(v, index, &from, &to);
-	WITH_VIEW(v, grove__view_heads(inside(v), from, to, false, out, &d));
+	return told(v, grove__view_heads(inside(v), from, to, brief, out, grove__fail_clear(&d)), &d);
+}
+
+int grove_view_heads(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
+{
+	return heads(v, index, false, out);
 }
 
 int grove_view_heads_brief(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
 {
-	uint32_t from, to;
-
-	within(v, index, &from, &to);
-	WITH_VIEW(v, grove__view_heads(inside(v), from, to, true, out, &d));
+	return heads(v, index, true, out);
 }
 
 void grove_heads_free(struct grove_heads *h)
@@ -183,20 +170,15 @@ void grove_heads_free(struct grove_heads *h)
 	free(h);
 }
 
-static int view_columns(struct grove_view *v, const struct grove_columns_options *opt,
-			struct grove_columns **out, struct grove_detail *d)
-{
-	struct grove_columns_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	*out = NULL;
-	return rc ? rc : grove__view_columns(v, &o, out, d);
-}
-
 int grove_view_columns(const struct grove_view *v, const struct grove_columns_options *opt,
 		       struct grove_columns **out)
 {
-	WITH_VIEW(v, view_columns(inside(v), opt, out, &d));
+	struct grove_columns_options o;
+	struct grove_detail d;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
+
+	*out = NULL;
+	return told(v, rc ? rc : grove__view_columns(inside(v), &o, out, &d), &d);
 }
 
 void grove_columns_free(struct grove_columns *c)
@@ -208,80 +190,84 @@ void grove_columns_free(struct grove_columns *c)
 
 int grove_view_header(const struct grove_view *v, struct grove_buf *out)
 {
-	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
+	struct grove_detail d;
+
+	return told(v, grove__image_header_line(v->image, v->log, out, NULL, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_line(const struct grove_view *v, uint32_t i, unsigned flags, struct grove_buf *out)
 {
+	struct grove_detail d;
+
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_line(inside(v), i, flags, out, &d));
+	return told(v, grove__view_line(inside(v), i, flags, out, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload)
 {
+	struct grove_detail d;
+
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_pieces(inside(v), i, grove__slice(NULL, 0), fn, payload, &d));
-}
-
-static int view_preview(struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
-			struct grove_preview *about, struct grove_detail *d)
-{
-	struct grove_preview p = { .size = sizeof(p) };
-	int rc = grove__sized_check(about, d);
-
-	rc = rc ? rc : grove__view_preview(v, i, max, out, &p, d);
-	if (!rc)
-		grove__sized_give(about, &p, sizeof(p));
-	return rc;
+	return told(v, grove__view_pieces(inside(v), i, grove__slice(NULL, 0), fn, payload,
+					  grove__fail_clear(&d)), &d);
 }
 
 int grove_view_preview(const struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
 		       struct grove_preview *about)
 {
+	struct grove_preview p = { .size = sizeof(p) };
+	struct grove_detail d;
+	int rc;
+
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, view_preview(inside(v), i, max, out, about, &d));
-}
-
-static int view_entries(struct grove_view *v, const struct grove_entries_options *opt,
-			struct grove_sink sink, uint64_t *next, struct grove_detail *d)
-{
-	struct grove_entries_options o;
-	uint64_t ignored;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__view_entries(v, &o, sink, next ? next : &ignored, d);
+	rc = grove__sized_check(about, grove__fail_clear(&d));
+	rc = rc ? rc : grove__view_preview(inside(v), i, max, out, &p, &d);
+	if (!rc)
+		grove__sized_give(about, &p, sizeof(p));
+	return told(v, rc, &d);
 }
 
 int grove_view_entries(const struct grove_view *v, const struct grove_entries_options *opt,
 		       struct grove_sink sink, uint64_t *next)
 {
-	WITH_VIEW(v, view_entries(inside(v), opt, sink, next, &d));
+	struct grove_entries_options o;
+	struct grove_detail d;
+	uint64_t ignored;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
+
+	return told(v, rc ? rc : grove__view_entries(inside(v), &o, sink, next ? next : &ignored, &d), &d);
 }
 
 int grove_view_text(const struct grove_view *v, uint32_t i, const char *pointer, struct grove_range bytes,
 		    struct grove_buf *out, uint64_t *total)
 {
 	uint64_t ignored;
+	struct grove_detail d;
 
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_text(inside(v), i, pointer, bytes, out, total ? total : &ignored, &d));
+	return told(v, grove__view_text(inside(v), i, pointer, bytes, out, total ? total : &ignored,
+					grove__fail_clear(&d)), &d);
 }
 
 int grove_view_media(const struct grove_view *v, uint32_t i, unsigned nth, struct grove_buf *bytes,
 		     const char **type)
 {
+	struct grove_detail d;
+
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_media(inside(v), i, nth, bytes, type, &d));
+	return told(v, grove__view_media(inside(v), i, nth, bytes, type, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *out)
 {
-	WITH_VIEW(v, grove__view_resolve(v, what, out, &d));
+	struct grove_detail d;
+
+	return told(v, grove__view_resolve(v, what, out, grove__fail_clear(&d)), &d);
 }
 
 const char *grove_media_type(struct grove_slice bytes)
@@ -294,53 +280,38 @@ int grove_view_matches(const struct grove_view *v, const char *prefix, struct gr
 	return grove__view_matches(v, prefix, out);
 }
 
-static int view_context(struct grove_view *v, const struct grove_context_options *opt,
-			struct grove_sink sink, struct grove_detail *d)
-{
-	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__view_context(v, &o, sink, d);
-}
-
 int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
 		       struct grove_sink sink)
 {
-	WITH_VIEW(v, view_context(inside(v), opt, sink, &d));
-}
-
-static int view_context_entries(struct grove_view *v, const struct grove_context_options *opt,
-				struct grove_rows *out, struct grove_detail *d)
-{
 	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+	struct grove_detail d;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	return rc ? rc : grove__context_entries(v, &o, out, d);
+	return told(v, rc ? rc : grove__view_context(inside(v), &o, sink, &d), &d);
 }
 
 int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,
 			       struct grove_rows *out)
 {
-	WITH_VIEW(v, view_context_entries(inside(v), opt, out, &d));
-}
-
-static int view_messages(struct grove_view *v, const struct grove_context_options *opt,
-			 const struct grove_context_reader *to, struct grove_detail *d)
-{
-	struct grove_context_reader reader;
 	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+	struct grove_detail d;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	if (!rc)
-		rc = to ? grove__sized_take(&reader, sizeof(reader), to, d)
-			: grove__fail(d, GROVE_EINVAL, NULL, "no reader was given");
-	return rc ? rc : grove__context_messages(v, &o, &reader, d);
+	return told(v, rc ? rc : grove__context_entries(inside(v), &o, out, &d), &d);
 }
 
 int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
 			const struct grove_context_reader *to)
 {
-	WITH_VIEW(v, view_messages(inside(v), opt, to, &d));
+	struct grove_context_reader reader;
+	struct grove_context_options o;
+	struct grove_detail d;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
+
+	if (!rc)
+		rc = to ? grove__sized_take(&reader, sizeof(reader), to, &d)
+			: grove__fail(&d, GROVE_EINVAL, NULL, "no reader was given");
+	return told(v, rc ? rc : grove__context_messages(inside(v), &o, &reader, &d), &d);
 }
 
 int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
@@ -360,36 +331,36 @@ int grove_message_preview(const struct grove_message *m, size_t max, struct grov
 	return rc;
 }
 
-static int session_context(struct grove_session *s, const struct grove_context_options *opt,
-			   struct grove_sink sink, struct grove_detail *d)
-{
-	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__session_context(s, &o, sink, d);
-}
-
 int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
 			  struct grove_sink sink)
 {
+	struct grove_context_options o;
 	struct grove_detail d;
 
-	return IN_SESSION(s, &d, session_context(s, opt, sink, &d));
+	if (grove__sized_begin(&o, sizeof(o), opt, &d))
+		return grove__api_session_told(s, d.code, &d);
+	return IN_SESSION(s, &d, grove__session_context(s, &o, sink, &d));
 }
 
 int grove_view_usage(const struct grove_view *v, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__usage_turns(inside(v), sink, &d));
+	struct grove_detail d;
+
+	return told(v, grove__usage_turns(inside(v), sink, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_label(const struct grove_view *v, uint32_t i, struct grove_buf *target, struct grove_buf *text)
 {
-	WITH_VIEW(v, grove__view_label(inside(v), i, target, text, &d));
+	struct grove_detail d;
+
+	return told(v, grove__view_label(inside(v), i, target, text, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_diff(const struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out)
 {
-	WITH_VIEW(v, grove__usage_diff(inside(v), a, b, out, &d));
+	struct grove_detail d;
+
+	return told(v, grove__usage_diff(inside(v), a, b, out, grove__fail_clear(&d)), &d);
 }
 
 void grove_diff_free(struct grove_diff *d)
@@ -400,30 +371,31 @@ void grove_diff_free(struct grove_diff *d)
 
 int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_log(inside(v), flags & GROVE_LINE_BLOBS, sink, &d));
+	struct grove_detail d;
+
+	return told(v, grove__view_log(inside(v), flags & GROVE_LINE_BLOBS, sink, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_raw(const struct grove_view *v, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_raw(inside(v), sink, &d));
+	struct grove_detail d;
+
+	return told(v, grove__view_raw(inside(v), sink, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_tree(const struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_tree(inside(v), flags, sink, &d));
-}
+	struct grove_detail d;
 
-static int snapshot(struct grove_view *v, const struct grove_snapshot_options *opt, struct grove_sink sink,
-		    struct grove_detail *d)
-{
-	struct grove_snapshot_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__view_snapshot(v, &o, sink, d);
+	return told(v, grove__view_tree(inside(v), flags, sink, grove__fail_clear(&d)), &d);
 }
 
 int grove_view_snapshot(const struct grove_view *v, const struct grove_snapshot_options *opt,
 			struct grove_sink sink)
 {
-	WITH_VIEW(v, snapshot(inside(v), opt, sink, &d));
+	struct grove_snapshot_options o;
+	struct grove_detail d;
+	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
+
+	return told(v, rc ? rc : grove__view_snapshot(inside(v), &o, sink, &d), &d);
 }

@@ -10,14 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-void grove__fail_clear(struct grove_detail *d)
+struct grove_detail *grove__fail_clear(struct grove_detail *d)
 {
 	if (!d)
-		return;
+		return NULL;
 	d->code = 0;
 	d->has_place = 0;
 	d->line = d->offset = 0;
 	d->message[0] = d->path[0] = '\0';
+	return d;
 }
 
 static void fill(struct grove_detail *d, int code, const char *path, const char *fmt, va_list ap)

@@ -21,6 +21,7 @@ int grove__fail_at(struct grove_detail *d, int code, const char *path,
 int grove__fail_sys(struct grove_detail *d, int err, const char *path, const char *what);
 int grove__fail_nomem(struct grove_detail *d);
 
-void grove__fail_clear(struct grove_detail *d);
+/* Clears *d, unless that is NULL, and returns `d`: for the first call that may fill it in. */
+struct grove_detail *grove__fail_clear(struct grove_detail *d);
 
 #endif

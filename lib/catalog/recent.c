@@ -18,7 +18,6 @@
 #include "catalog/list_read.h"
 
 #include "base/array.h"
-#include "js/js.h"
 
 #include <stdlib.h>
 

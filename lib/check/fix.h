@@ -115,7 +115,6 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 void grove__plan_release(struct grove__plan *p);
 /* fix_plan.c: makes the whole plan. GROVE_ETOOBIG for a line of more than 1 GiB. */
 int grove__plan_make(struct grove__plan *p);
-int grove__plan_edit(struct grove__plan *p, const struct grove__fix_edit *e);
 /* Returns the change of a row, which is created if necessary. NULL: out of memory. */
 struct grove__change *grove__plan_change(struct grove__plan *p, uint32_t row,
 					 enum grove__problem why);

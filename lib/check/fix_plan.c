@@ -53,7 +53,7 @@ void grove__plan_release(struct grove__plan *p)
 	free(p->renames);
 }
 
-int grove__plan_edit(struct grove__plan *p, const struct grove__fix_edit *e)
+static int add_edit(struct grove__plan *p, const struct grove__fix_edit *e)
 {
 	if (grove__array_room(&p->edits, &p->cap_edits, p->nr_edits, sizeof(*p->edits)))
 		return grove__fail_nomem(p->d);
@@ -159,7 +159,7 @@ static int edit_gap(struct line_plan *x, size_t to, const char *put)
 		return 0;
 	e.why = x->told ? x->why : empty ? FUSED : x->last ? TORN : MALFORMED;
 	x->told = false;
-	return grove__plan_edit(x->p, &e);
+	return add_edit(x->p, &e);
 }
 
 /* Handles a whole value of the line. */
@@ -200,7 +200,7 @@ static int drop_line(struct line_plan *x)
 	/* earlier decisions about it are dropped with it */
 	while (x->p->nr_edits && x->p->edits[x->p->nr_edits - 1].line == x->number)
 		x->p->nr_edits--;
-	return grove__plan_edit(x->p, &e);
+	return add_edit(x->p, &e);
 }
 
 static int settle_line(struct line_plan *x, const struct grove__parts *parts)
@@ -238,7 +238,7 @@ static size_t mark_before(uint64_t number, struct grove_slice line)
 
 static int remove_mark(struct grove__plan *p, size_t len)
 {
-	return len ? grove__plan_edit(p, &(struct grove__fix_edit){ .len = len, .change = SIZE_MAX,
+	return len ? add_edit(p, &(struct grove__fix_edit){ .len = len, .change = SIZE_MAX,
 								    .why = BYTE_ORDER_MARK })
 		   : 0;
 }
@@ -327,7 +327,7 @@ static int drop_tall(struct grove__plan *p, const struct grove__tall *t, enum gr
 	int rc = 0;
 
 	for (uint64_t i = 0; i + 1 < t->lines && !rc; i++)
-		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = t->line + i,
+		rc = add_edit(p, &(struct grove__fix_edit){ .line = t->line + i,
 								.len = SIZE_MAX,
 								.change = SIZE_MAX, .why = why,
 								.whole = true });
@@ -476,7 +476,7 @@ static int plan_end(struct grove__plan *p)
 
 	if (!p->open || (e && e->line == p->lines - 1))
 		return 0;
-	return grove__plan_edit(p, &(struct grove__fix_edit){ .line = p->lines - 1, .off = SIZE_MAX,
+	return add_edit(p, &(struct grove__fix_edit){ .line = p->lines - 1, .off = SIZE_MAX,
 							  .change = SIZE_MAX, .why = NO_NEWLINE });
 }
 
@@ -502,7 +502,7 @@ static int plan_header(struct grove__plan *p)
 	if (!rc) {
 		e.put = grove__arena_dup(&p->keep, grove__buf_slice(&line));
 		e.put_len = line.len;
-		rc = e.put ? grove__plan_edit(p, &e) : grove__fail_nomem(p->d);
+		rc = e.put ? add_edit(p, &e) : grove__fail_nomem(p->d);
 	}
 	grove__buf_release(&line);
 	return rc;
@@ -522,7 +522,7 @@ static int place_change(struct grove__plan *p, size_t i)
 	int rc;
 
 	if (!is_tall(p, c->row))
-		return grove__plan_edit(p, &e);
+		return add_edit(p, &e);
 	rc = grove__line_fetch(p->log, &at, &b, p->d);
 	if (rc)
 		goto out;
@@ -536,14 +536,14 @@ static int place_change(struct grove__plan *p, size_t i)
 		goto out;
 	}
 	e.put_len = out.len;
-	rc = grove__plan_edit(p, &e);
+	rc = add_edit(p, &e);
 	/* an edit that extends beyond its line takes all of it */
 	for (uint64_t n = 1; n < lines && !rc; n++)
-		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = at.line + n, .len = SIZE_MAX,
+		rc = add_edit(p, &(struct grove__fix_edit){ .line = at.line + n, .len = SIZE_MAX,
 								.change = SIZE_MAX, .why = c->why,
 								.whole = true });
 	if (!rc && lines)
-		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = at.line + lines, .len = last,
+		rc = add_edit(p, &(struct grove__fix_edit){ .line = at.line + lines, .len = last,
 								.change = SIZE_MAX, .why = c->why,
 								.whole = true });
 out:

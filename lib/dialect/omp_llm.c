@@ -9,7 +9,6 @@
 #include "dialect/xcsh_llm.h"
 
 #include "json/value.h"
-#include "json/write.h"
 
 struct telling {
 	int (*fn)(void *payload, size_t from, struct grove_slice json);

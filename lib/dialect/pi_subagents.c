@@ -13,7 +13,6 @@
 
 #include "json/edit.h"
 #include "json/value.h"
-#include "json/write.h"
 
 enum source { FROM_RESULT, FROM_TOOL, FROM_BATCH, FROM_NOTHING };
 

@@ -4,9 +4,7 @@
  */
 #include "dialect/pi.h"
 
-#include "js/js.h"
 #include "json/value.h"
-#include "json/write.h"
 
 int grove__pi_content_text(struct grove_slice content, char between, struct grove_buf *out)
 {

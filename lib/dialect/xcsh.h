@@ -26,8 +26,6 @@ int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct gro
 
 /* Writes `,"name":value`, or nothing if the value is absent. */
 int grove__xcsh_put_member(struct grove_buf *out, const char *name, struct grove_slice raw);
-/* `,"timestamp":ms` */
-int grove__xcsh_put_ms(struct grove_buf *out, int64_t time);
 /*
  * Gets what a provider kept of the conversation when it compacted that itself: the raw
  * provider and items. Returns false if it did not.
@@ -35,10 +33,6 @@ int grove__xcsh_put_ms(struct grove_buf *out, int64_t time);
 bool grove__xcsh_remote_history(struct grove_slice line, struct grove_slice *provider,
 				struct grove_slice *items);
 int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
-/* Passes a message to `fn`, with references resolved. */
-int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
-			const struct grove__blob_source *blobs,
-			int (*fn)(void *payload, struct grove_slice json), void *payload);
 /*
  * How an agent of the family presents entries that are not messages, up to the timestamp; 1
  * if not at all.

@@ -35,7 +35,8 @@ int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool 
 	return grove__xcsh_remote_history(line, &provider, &items) ? 0 : grove__pi_first_kept(line, out, after);
 }
 
-int grove__xcsh_put_ms(struct grove_buf *out, int64_t time)
+/* `,"timestamp":ms` */
+static int put_ms(struct grove_buf *out, int64_t time)
 {
 	int rc = grove__buf_add_str(out, ",\"timestamp\":");
 
@@ -80,9 +81,9 @@ static int put_custom(struct grove_buf *out, struct grove_slice line)
 	return rc;
 }
 
-int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
-			const struct grove__blob_source *blobs,
-			int (*fn)(void *payload, struct grove_slice json), void *payload)
+/* Passes a message to `fn`, with references resolved. */
+static int hand_on(struct grove_slice m, bool is_message, const struct grove__blob_source *blobs,
+		   int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
 	struct grove_buf whole = GROVE_BUF_INIT;
 	int rc = grove__xcsh_restore(m, is_message, blobs, &whole);
@@ -109,7 +110,7 @@ int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_
 		m = grove__json_get(line, "message");
 		if (!m.len || grove__json_type_of(m) == JSON_NULL)
 			return 0;
-		return grove__xcsh_hand_on(m, voice->forgets_replay, blobs, fn, payload);
+		return hand_on(m, voice->forgets_replay, blobs, fn, payload);
 	case GROVE_KIND_CUSTOM_MESSAGE:
 		rc = voice->custom(&b, line);
 		break;
@@ -123,9 +124,9 @@ int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_
 		return 0;
 	}
 	/* 1: it has no text */
-	rc = rc ? rc : grove__xcsh_put_ms(&b, time);
+	rc = rc ? rc : put_ms(&b, time);
 	rc = rc ? rc : grove__buf_add_char(&b, '}');
-	rc = rc ? rc : grove__xcsh_hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
+	rc = rc ? rc : hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
 	grove__buf_release(&b);
 	return rc == 1 ? 0 : rc;
 }

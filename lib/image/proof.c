@@ -13,7 +13,6 @@
 #include "image/image.h"
 
 #include "base/crc32c.h"
-#include "base/fail.h"
 #include "sys/pool.h"
 
 #include <stdlib.h>

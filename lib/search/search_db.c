@@ -177,7 +177,8 @@ static void finalize(sqlite3_stmt **st)
 	*st = NULL;
 }
 
-void grove__search_db_unprepare(struct grove__search_index *ix)
+/* Finalizes the statements for writing, so that the tables can be created again. */
+static void unprepare(struct grove__search_index *ix)
 {
 	for (int i = 0; i < SEARCH_CLASSES; i++)
 		finalize(&ix->add_words[i]);
@@ -208,7 +209,7 @@ static int number(struct grove__search_index *ix, const char *sql, int64_t *out)
 
 int grove__search_db_make(struct grove__search_index *ix)
 {
-	grove__search_db_unprepare(ix);
+	unprepare(ix);
 	return grove__search_db_run(ix,
 		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
 		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
@@ -403,7 +404,7 @@ void grove__search_index_close(struct grove__search_index *ix)
 {
 	if (!ix)
 		return;
-	grove__search_db_unprepare(ix);
+	unprepare(ix);
 	sqlite3_close(ix->db);
 	grove__idmap_release(&ix->by_key);
 	grove__arena_release(&ix->texts);

@@ -49,8 +49,6 @@ int grove__search_db_code(const struct grove__search_index *ix, int rc);
 /* Runs statements without results. */
 int grove__search_db_run(struct grove__search_index *ix, const char *sql);
 int grove__search_db_prepare(struct grove__search_index *ix, const char *sql, sqlite3_stmt **out);
-/* Finalizes the statements for writing, so that the tables can be created again. */
-void grove__search_db_unprepare(struct grove__search_index *ix);
 /* Creates the tables, empty; called inside a transaction. */
 int grove__search_db_make(struct grove__search_index *ix);
 /* Reads what the index has, unless that is already known. Sets *changed if it was not. */

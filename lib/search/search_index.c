@@ -33,7 +33,6 @@ struct task {
 	struct grove__search_read before;
 	int64_t id;                          /* of its docs; 0: none yet */
 	int64_t docs;                        /* written so far */
-	bool touched;                        /* docs were added to an existing file */
 };
 
 struct sync {
@@ -214,7 +213,6 @@ static int begin_task(struct sync *s, struct task *t, bool grown)
 		return 0;
 	}
 	t->id = ix->known[t->known].id;
-	t->touched = true;
 	sqlite3_snprintf((int)sizeof(sql), sql, "UPDATE files SET rows = 0, mtime = -1 WHERE id = %lld",
 			 (long long)t->id);
 	return grove__search_db_run(ix, sql);

@@ -36,7 +36,8 @@ struct cutter {
 	size_t last_len, last_from, run;
 };
 
-uint32_t grove__search_word_fold(uint32_t cp)
+/* Returns a character as it is compared: in lower case. A letter outside ASCII stays outside. */
+static uint32_t fold(uint32_t cp)
 {
 	utf8proc_int32_t small;
 
@@ -122,7 +123,7 @@ static int add_pair(struct cutter *c, const char *p, size_t n)
 static void add_letter(struct cutter *c, uint32_t cp, const char *p)
 {
 	char bytes[4];
-	size_t n = grove__utf8_encode(bytes, grove__search_word_fold(cp));
+	size_t n = grove__utf8_encode(bytes, fold(cp));
 
 	if (!c->len)
 		c->from = (size_t)(p - c->begin);

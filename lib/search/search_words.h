@@ -50,11 +50,6 @@ static inline uint64_t grove__search_word_hash(const char *p, size_t n)
 	return h ^ h >> 29;
 }
 
-/*
- * Returns a character as it is compared: in lower case. A letter outside ASCII stays
- * outside.
- */
-uint32_t grove__search_word_fold(uint32_t cp);
 /* True if it belongs to a script that is split into pairs. */
 bool grove__search_word_paired(uint32_t cp);
 

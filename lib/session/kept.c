@@ -120,13 +120,14 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, bool exact, stru
 
 /* ----------------------------------------------------- values of hosts */
 
-const char *const grove__kept_names[] = { "agentId", "metadata", NULL };
+/* What hosts may store, as "host.NAME". */
+static const char *const names[] = { "agentId", "metadata", NULL };
 
 /* Host values have a prefix, to separate them from those with a meaning to us. */
 static int full_name(const char *name, struct grove_buf *out, struct grove_detail *d)
 {
-	for (size_t i = 0; grove__kept_names[i]; i++)
-		if (!strcmp(grove__kept_names[i], name))
+	for (size_t i = 0; names[i]; i++)
+		if (!strcmp(names[i], name))
 			return grove__buf_addf(out, GROVE__META_HOST "%s", name) ? grove__fail_nomem(d) : 0;
 	return grove__fail(d, GROVE_EINVAL, NULL, "values are not stored under the name %.100s", name);
 }
@@ -193,10 +194,10 @@ int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 	struct grove_buf full = GROVE_BUF_INIT, value = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && grove__kept_names[i]; i++) {
+	for (size_t i = 0; !rc && names[i]; i++) {
 		grove__buf_clear(&full);
 		grove__buf_clear(&value);
-		rc = full_name(grove__kept_names[i], &full, d);
+		rc = full_name(names[i], &full, d);
 		if (!rc)
 			rc = grove__log_meta_get(from, full.ptr, &value, d);
 		if (!rc && grove__log_meta_get(to, full.ptr, &have, NULL) == GROVE_ENOTFOUND)

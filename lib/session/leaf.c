@@ -1,7 +1,6 @@
 /* session/leaf.c: where the conversation continues. */
 #include "session/session.h"
 
-#include "json/value.h"
 #include "json/write.h"
 
 int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,

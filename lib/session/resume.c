@@ -8,7 +8,6 @@
 #include "session/session.h"
 
 #include "json/scan.h"
-#include "json/value.h"
 #include "sys/file.h"
 
 #include <fnmatch.h>

@@ -13,7 +13,6 @@
 #include "session/session.h"
 
 #include "base/crc32c.h"
-#include "sys/clock.h"
 
 #include <stdlib.h>
 

@@ -354,9 +354,8 @@ int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 /* Copies the key of a log whose name does not tell it. */
 int grove__kept_copy_key(struct grove_store_log *from, struct grove_store_log *to,
 			 struct grove_detail *d);
-/* The names of values that hosts may store, NULL last; stored as "host.NAME". */
+/* The host's value "agentId" */
 #define GROVE__META_AGENT GROVE__META_HOST "agentId"
-extern const char *const grove__kept_names[];
 
 /* rewrite.c, fork.c, move.c */
 int grove__session_migrate(struct grove_session *s, struct grove_detail *d);

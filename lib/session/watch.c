@@ -782,15 +782,10 @@ static bool tell(struct grove_watch *w, struct grove_event *out)
 	return true;
 }
 
-/* Looks at those that may have changed, until there is something to report. */
-static int look_around(struct grove_watch *w, size_t most, struct grove_detail *d)
+/* Looks at the first of those that may have changed; there is one. */
+static int look_at_next(struct grove_watch *w, struct grove_detail *d)
 {
-	struct grove__watched *m;
-	int rc = 0;
-
-	while (!rc && most-- && (m = line_take(&w->to_look)))
-		rc = look_at(w, m, d);
-	return rc;
+	return look_at(w, line_take(&w->to_look), d);
 }
 
 /* Looks for something new, without waiting. `age_ms` as in check_groups(). */
@@ -826,9 +821,9 @@ static int next_event(struct grove_watch *w, int64_t ms, struct grove_event *out
 		if (rc)
 			return rc;
 		while (!w->to_tell.first && !w->list_first && w->to_look.first)
-			if ((rc = look_around(w, 1, d)))
+			if ((rc = look_at_next(w, d)))
 				return rc;
-		if (w->to_look.first && (rc = look_around(w, 1, d)))
+		if (w->to_look.first && (rc = look_at_next(w, d)))
 			return rc;
 		if (tell_any(w, out))
 			return 0;
@@ -897,9 +892,9 @@ int grove__watch_view(struct grove_watch *w, struct grove_view **out, struct gro
  *
  *	1,REV:ID:PATH,REV:ID:STORE:PROJECT:SESSION:SUBPATH
  */
-static int add_escaped(struct grove_buf *out, const char *before, const char *text)
+static int add_field(struct grove_buf *out, const char *text)
 {
-	int rc = grove__buf_add_str(out, before);
+	int rc = grove__buf_add_char(out, ':');
 
 	for (; *text && !rc; text++) {
 		unsigned char c = (unsigned char)*text;
@@ -917,13 +912,13 @@ static int add_place(const struct grove__watched *m, struct grove_buf *out)
 {
 	int rc = grove__buf_addf(out, ",%" PRIu64, m->told);
 
-	rc = rc ? rc : add_escaped(out, ":", m->session_id);
+	rc = rc ? rc : add_field(out, m->session_id);
 	if (m->at.path)
-		return rc ? rc : add_escaped(out, ":", m->at.path);
-	rc = rc ? rc : add_escaped(out, ":", m->at.store->url);
-	rc = rc ? rc : add_escaped(out, ":", m->at.project);
-	rc = rc ? rc : add_escaped(out, ":", m->at.session);
-	return rc ? rc : add_escaped(out, ":", m->at.sub ? m->at.sub : "");
+		return rc ? rc : add_field(out, m->at.path);
+	rc = rc ? rc : add_field(out, m->at.store->url);
+	rc = rc ? rc : add_field(out, m->at.project);
+	rc = rc ? rc : add_field(out, m->at.session);
+	return rc ? rc : add_field(out, m->at.sub ? m->at.sub : "");
 }
 
 int grove__watch_cursor(struct grove_watch *w, struct grove_buf *out, struct grove_detail *d)

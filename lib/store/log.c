@@ -9,9 +9,6 @@
  */
 #include "store/store.h"
 
-#include "sys/clock.h"
-#include "sys/watch.h"
-
 #include <string.h>
 
 int grove__log_open(struct grove_store_log **out, struct grove_store *st,

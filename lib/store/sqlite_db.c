@@ -17,7 +17,6 @@
 #include "store/sqlite_vfs.h"
 
 #include "sys/alive.h"
-#include "sys/clock.h"
 #include "sys/file.h"
 
 #include <errno.h>

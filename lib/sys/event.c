@@ -3,7 +3,6 @@
  */
 #include "sys/event.h"
 
-#include "sys/clock.h"
 #include "sys/seam.h"
 #include "sys/watch.h"
 

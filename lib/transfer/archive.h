@@ -98,8 +98,6 @@ int grove__archive_blobs(struct grove__archiver *k, struct grove_slice bytes);
 int grove__archive_older(struct grove__archiver *k, const char *name, struct grove_buf *out);
 /* Names another place for replaced versions, because the archive has something there. */
 int grove__archive_later(struct grove__archiver *k);
-/* Archives one attachment; an earlier version that it does not continue goes to `older`. */
-int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes);
 
 int grove__archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
 		   struct grove_archive_result *result, struct grove_detail *d);

@@ -121,7 +121,8 @@ static int set_aside(struct grove__archiver *k, const char *name, struct grove_s
 	return rc;
 }
 
-int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes)
+/* Archives one attachment; an earlier version that it does not continue goes to `older`. */
+static int archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf have = GROVE_BUF_INIT;
 	int rc;
@@ -174,7 +175,7 @@ static int keep_attached(struct walk *w, const char *name)
 	if (!rc)
 		rc = grove__archive_blobs(k, grove__buf_slice(&bytes));
 	if (!rc)
-		rc = grove__archive_bytes(k, name, grove__buf_slice(&bytes));
+		rc = archive_bytes(k, name, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
 	return rc;
 }
@@ -199,7 +200,7 @@ static int keep_name(void *payload, const char *name)
 	} else if (!err && st.type == SYS_FILE) {
 		err = grove__sys_read_small(w->path.ptr, FILE_MAX, &bytes, NULL);
 		if (!err)
-			rc = grove__archive_bytes(w->k, w->name.ptr, grove__buf_slice(&bytes));
+			rc = archive_bytes(w->k, w->name.ptr, grove__buf_slice(&bytes));
 	}
 	if (err)
 		rc = grove__fail_sys(w->k->d, err, w->path.ptr, "cannot archive");
@@ -305,7 +306,7 @@ static int keep_blob(struct grove__archiver *k, const char *digits, bool named)
 		if (k->blobs[i])
 			rc = grove__blob_get(k->blobs[i], hash, &bytes, &why);
 	if (!rc) {
-		rc = grove__archive_bytes(k, name, grove__buf_slice(&bytes));
+		rc = archive_bytes(k, name, grove__buf_slice(&bytes));
 	} else if (rc == GROVE_ENOMEM) {
 		grove__fail_nomem(k->d);
 	} else {

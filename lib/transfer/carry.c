@@ -7,7 +7,6 @@
  */
 #include "transfer/carry.h"
 
-#include "image/lines.h"
 #include "image/range.h"
 
 #include <stdlib.h>

@@ -19,7 +19,6 @@
  */
 #include "transfer/carry.h"
 
-#include "base/array.h"
 #include "session/append_compose.h"
 #include "sys/clock.h"
 

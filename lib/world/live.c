@@ -9,7 +9,6 @@
  */
 #include "world/world.h"
 
-#include "json/value.h"
 #include "sys/alive.h"
 #include "sys/file.h"
 

@@ -108,8 +108,8 @@ static int first_line(void *payload, const struct grove__json_line *l, const cha
 	return FOUND;
 }
 
-int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out,
-			   struct grove_detail *d)
+/* Reads the first line that is not blank; empty if there is none in the first 16 MiB. */
+static int read_first_line(struct grove_store_log *log, struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove__json_want want;
 	int rc;
@@ -359,7 +359,7 @@ int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__di
 	rc = rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
 	grove__buf_clear(&line);
 	if (!rc && !*out)
-		rc = grove__peek_first_line(log, &line, d);
+		rc = read_first_line(log, &line, d);
 	if (!rc && !*out && line.len)
 		*out = grove__dialect_recognise(grove__buf_slice(&line));
 	grove__buf_release(&line);

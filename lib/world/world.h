@@ -161,9 +161,6 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 int grove__where_writable(const struct grove *g, const struct grove__where *w, struct grove_detail *d);
 
 /* peek.c: what the beginning of a log says */
-/* Reads the first line that is not blank; empty if there is none in the first 16 MiB. */
-int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out,
-			   struct grove_detail *d);
 /*
  * Reads the header as the dialect does. It is not usable if there is none in the
  * first 16 MiB. Its texts are allocated in `keep`.

@@ -2,6 +2,7 @@
  * api/live.c: the public calls for watches, leases, values and ancestors.
  */
 #include "api/api.h"
+#include "json/out.h"
 #include "session/watch.h"
 #include "sys/event.h"
 
@@ -18,28 +19,26 @@ const char *grove_event_name(enum grove_event_kind kind)
 	return (size_t)kind < sizeof(event_names) / sizeof(*event_names) ? event_names[kind] : "unknown";
 }
 
-static int add_text(struct grove_buf *out, const char *before, const char *text)
+int grove_event_json(const struct grove_event *event, struct grove_buf *out)
 {
-	int rc = grove__buf_add_str(out, before);
+	struct grove_event e;
+	struct grove__out o;
+	int rc = grove__sized_take(&e, sizeof(e), event, NULL);
 
 	if (rc)
 		return rc;
-	return text ? grove_buf_json_string(out, grove__slice_str(text))
-		    : grove__buf_add_str(out, "null");
-}
-
-int grove_event_json(const struct grove_event *e, struct grove_buf *out)
-{
-	int rc = grove__buf_addf(out, "{\"rev\":%llu,\"kind\":\"%s\"", (unsigned long long)e->rev,
-				 grove_event_name(e->kind));
-
-	if (!rc)
-		rc = add_text(out, ",\"sessionId\":", e->session_id);
-	if (!rc)
-		rc = add_text(out, ",\"entryId\":", e->entry_id);
-	if (!rc && e->seq == GROVE_NO_SEQ)
-		return grove__buf_add_str(out, ",\"seq\":null}");
-	return rc ? rc : grove__buf_addf(out, ",\"seq\":%llu}", (unsigned long long)e->seq);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_number(&o, "rev", e.rev);
+	grove__out_string(&o, "kind", grove_event_name(e.kind));
+	grove__out_string(&o, "sessionId", e.session_id);
+	grove__out_string(&o, "entryId", e.entry_id);
+	if (e.seq == GROVE_NO_SEQ)
+		grove__out_string(&o, "seq", NULL);
+	else
+		grove__out_number(&o, "seq", e.seq);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* ------------------------------------------------------------------ watches */

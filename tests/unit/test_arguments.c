@@ -238,7 +238,7 @@ static void all_sessions_are_mended_but_one(void **state)
 
 static void an_event_is_told_as_json(void **state)
 {
-	struct grove_event e = { .rev = 3, .kind = GROVE_EVENT_LEAF, .session_id = "s", .seq = GROVE_NO_SEQ };
+	struct grove_event e = { .size = sizeof(e), .rev = 3, .kind = GROVE_EVENT_LEAF, .session_id = "s", .seq = GROVE_NO_SEQ };
 	struct grove_buf b = GROVE_BUF_INIT;
 
 	(void)state;

@@ -68,7 +68,7 @@ static int list(void *p)
 	return rc;
 }
 
-static int usage(void *p)
+static int usage_of_all(void *p)
 {
 	struct grove_usage *u;
 	int rc = grove_usage(at.w->g, p, &u);
@@ -105,6 +105,15 @@ static int new_session(void *p)
 	return rc;
 }
 
+static int open_recent(void *p)
+{
+	struct grove_session *s;
+	int rc = grove_session_open_recent(at.w->g, p, &s);
+
+	grove_session_close(s);
+	return rc;
+}
+
 static int append(void *p)
 {
 	return grove_session_append(at.s, text(USER("x")), p, NULL);
@@ -122,6 +131,44 @@ static int append_result(void *p)
 	return grove_session_append(at.s, text(USER("x")), NULL, p);
 }
 
+static int submit(void *p)
+{
+	struct grove_slice json = text(USER("x"));
+
+	return grove_session_submit(at.s, &json, 1, p, NULL);
+}
+
+static int submit_result(void *p)
+{
+	struct grove_slice json = text(USER("x"));
+
+	return grove_session_submit(at.s, &json, 1, NULL, p);
+}
+
+/* The appends of one kind: NAME() tries their options, NAME_result() their result. */
+#define APPEND(name, ...)                                                           \
+	static int name(void *p)                                                    \
+	{                                                                           \
+		return grove_session_append_##name(at.s, __VA_ARGS__, p, NULL);     \
+	}                                                                           \
+	static int name##_result(void *p)                                           \
+	{                                                                           \
+		return grove_session_append_##name(at.s, __VA_ARGS__, NULL, p);     \
+	}
+
+APPEND(thinking_level, "high")
+APPEND(model, "p", "m", NULL)
+APPEND(custom, "t", "{}")
+APPEND(custom_message, "t", "\"c\"", NULL, 0)
+APPEND(usage, "k", "p", "m", "{}", NULL)
+APPEND(context_edit, "no such entry", NULL)
+APPEND(label, "no such entry", "l")
+
+static int set_name(void *p)
+{
+	return grove_session_set_name(at.s, "name", GROVE_NAME_BY_USER, p);
+}
+
 static int set_leaf(void *p)
 {
 	return grove_session_set_leaf(at.s, GROVE_ROOT, p, NULL);
@@ -130,6 +177,16 @@ static int set_leaf(void *p)
 static int leaf_result(void *p)
 {
 	return grove_session_set_leaf(at.s, GROVE_ROOT, NULL, p);
+}
+
+static int continue_options(void *p)
+{
+	return grove_session_continue(at.s, GROVE_ROOT, p, NULL);
+}
+
+static int continue_result(void *p)
+{
+	return grove_session_continue(at.s, GROVE_ROOT, NULL, p);
 }
 
 static int renew_lease(void *p)
@@ -190,6 +247,31 @@ static int view_messages(void *p)
 static int view_reader(void *p)
 {
 	return grove_view_messages(at.v, NULL, p);
+}
+
+static int context_entries(void *p)
+{
+	struct grove_rows rows = { 0 };
+	int rc = grove_view_context_entries(at.v, p, &rows);
+
+	grove_rows_release(&rows);
+	return rc;
+}
+
+static int preview_of(void *payload, const struct grove_message *m)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_message_preview(m, 10, &b, payload);
+
+	grove_buf_release(&b);
+	return rc;
+}
+
+static int message_preview(void *p)
+{
+	struct grove_context_reader to = { .size = sizeof(to), .payload = p, .message = preview_of };
+
+	return grove_view_messages(at.v, NULL, &to);
 }
 
 static int session_context(void *p)
@@ -298,6 +380,15 @@ static int next_event(void *p)
 	return grove_watch_next(at.watch, 0, p);
 }
 
+static int event_json(void *p)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_event_json(p, &b);
+
+	grove_buf_release(&b);
+	return rc;
+}
+
 static int take_lease(void *p)
 {
 	return grove_session_lease_take(at.s, "me", 100000, p);
@@ -323,33 +414,55 @@ static int copy_result(void *p)
 	return grove_store_copy(at.w->g, at.db, at.db, NULL, NULL, p);
 }
 
-static int log_append(const void *opt, void *out)
+static int log_call(const void *opt, void *out, void *read, const void *title)
 {
+	struct grove_buf first = GROVE_BUF_INIT, last = GROVE_BUF_INIT;
 	struct grove_key key = { "p", "s", NULL };
 	struct grove_slice line = text("{}");
 	struct grove_log *l;
 	int rc = grove_log_open(at.w->g, at.db, &key, GROVE_LOG_CREATE, &l);
 
-	if (!rc)
+	if (!rc && (opt || out))
 		rc = grove_log_append(l, &line, 1, opt, out);
+	if (!rc && (opt || out))
+		rc = grove_log_replace(l, &line, 1, opt, out);
+	if (!rc && read)
+		rc = grove_log_read(l, 0, 0, grove_buf_sink(&first), read);
+	if (!rc && read)
+		rc = grove_log_read_ends(l, 10, 10, &first, &last, read);
+	if (!rc && title)
+		rc = grove_log_set_title(l, title);
+	grove_buf_release(&first);
+	grove_buf_release(&last);
 	grove_log_close(l);
 	return rc;
 }
 
 static int log_options(void *p)
 {
-	return log_append(p, NULL);
+	return log_call(p, NULL, NULL, NULL);
 }
 
 static int log_result(void *p)
 {
-	return log_append(NULL, p);
+	return log_call(NULL, p, NULL, NULL);
+}
+
+static int log_read(void *p)
+{
+	return log_call(NULL, NULL, p, NULL);
+}
+
+static int log_title(void *p)
+{
+	return log_call(NULL, NULL, NULL, p);
 }
 
 static int carry(const void *options, const void *append, void *about, void *st, void *is, void *result)
 {
 	struct grove_slice line = text("{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}");
 	struct grove_carry_options write = { .size = sizeof(write), .flags = GROVE_CARRY_WRITE };
+	struct grove_buf lines = GROVE_BUF_INIT;
 	struct grove_carry *c;
 	int rc = grove_carry_open(at.w->g, at.path, options ? options : &write, &c);
 
@@ -357,10 +470,13 @@ static int carry(const void *options, const void *append, void *about, void *st,
 		rc = grove_carry_about(c, about);
 	if (!rc && st)
 		rc = grove_carry_state(c, NULL, st);
+	if (!rc && st)
+		rc = grove_carry_read(c, NULL, 0, 0, grove_buf_sink(&lines), st);
 	if (!rc && is)
 		rc = grove_carry_line(c, line, 1, is);
 	if (!rc && (append || result))
 		rc = grove_carry_append(c, &line, 1, append, result);
+	grove_buf_release(&lines);
 	grove_carry_close(c);
 	return rc;
 }
@@ -489,7 +605,7 @@ static const struct call {
 } calls[] = {
 	{ "grove_open", options, SIZE(options) },
 	{ "grove_list", list, SIZE(list_options) },
-	{ "grove_usage", usage, SIZE(usage_options) },
+	{ "grove_usage", usage_of_all, SIZE(usage_options) },
 	{ "grove_search_run", search, SIZE(search_options) },
 	{ "grove_hits_about", about_hits, SIZE(hits_about), true },
 	{ "grove_session_create", new_session, SIZE(create_options) },
@@ -531,14 +647,39 @@ static const struct call {
 	{ "grove_archive", archive_options, SIZE(archive_options) },
 	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },
 	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
-	{ "grove_log_append", log_options, SIZE(log_options) },
-	{ "grove_log_append, its result", log_result, SIZE(log_result), true },
+	{ "grove_log_append, grove_log_replace", log_options, SIZE(log_options) },
+	{ "grove_log_append, grove_log_replace, their result", log_result, SIZE(log_result), true },
 	{ "grove_carry_open", carry_options, SIZE(carry_options) },
 	{ "grove_carry_about", carry_about, SIZE(carry_about), true },
-	{ "grove_carry_state", carry_state, SIZE(carry_state), true },
+	{ "grove_carry_state, grove_carry_read", carry_state, SIZE(carry_state), true },
 	{ "grove_carry_line", carry_line, SIZE(carry_line), true },
 	{ "grove_carry_append", carry_append, SIZE(carry_append_options) },
 	{ "grove_carry_append, its result", carry_result, SIZE(carry_result), true },
+	{ "grove_session_open_recent", open_recent, SIZE(create_options) },
+	{ "grove_session_submit", submit, SIZE(append_options) },
+	{ "grove_session_submit, its result", submit_result, SIZE(append_result), true },
+	{ "grove_session_append_thinking_level", thinking_level, SIZE(append_options) },
+	{ "grove_session_append_thinking_level, its result", thinking_level_result, SIZE(append_result), true },
+	{ "grove_session_append_model", model, SIZE(append_options) },
+	{ "grove_session_append_model, its result", model_result, SIZE(append_result), true },
+	{ "grove_session_append_custom", custom, SIZE(append_options) },
+	{ "grove_session_append_custom, its result", custom_result, SIZE(append_result), true },
+	{ "grove_session_append_custom_message", custom_message, SIZE(append_options) },
+	{ "grove_session_append_custom_message, its result", custom_message_result, SIZE(append_result), true },
+	{ "grove_session_append_usage", usage, SIZE(append_options) },
+	{ "grove_session_append_usage, its result", usage_result, SIZE(append_result), true },
+	{ "grove_session_append_context_edit", context_edit, SIZE(append_options) },
+	{ "grove_session_append_context_edit, its result", context_edit_result, SIZE(append_result), true },
+	{ "grove_session_append_label", label, SIZE(append_options) },
+	{ "grove_session_append_label, its result", label_result, SIZE(append_result), true },
+	{ "grove_session_set_name", set_name, SIZE(append_result), true },
+	{ "grove_session_continue", continue_options, SIZE(leaf_options) },
+	{ "grove_session_continue, its result", continue_result, SIZE(leaf_result), true },
+	{ "grove_view_context_entries", context_entries, SIZE(context_options) },
+	{ "grove_message_preview", message_preview, SIZE(preview), true },
+	{ "grove_event_json", event_json, SIZE(event) },
+	{ "grove_log_read, grove_log_read_ends", log_read, SIZE(log_result), true },
+	{ "grove_log_set_title", log_title, SIZE(title) },
 	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
 	{ "grove_storage_files", storage_files, SIZE(storage_options) },

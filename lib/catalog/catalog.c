@@ -337,14 +337,12 @@ static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose p
 {
 	struct grove__catalog *c = calloc(1, sizeof(*c));
 	struct grove_buf file = GROVE_BUF_INIT;
-	uint64_t seed;
 
 	if (!c)
 		return NULL;
 	c->purpose = purpose;
 	grove__arena_init(&c->texts);
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&c->by_path, seed, path_of, c);
+	grove__idmap_init(&c->by_path, grove__sys_seed(), path_of, c);
 	pthread_mutex_init(&c->lock, NULL);
 	if (!grove__buf_addf(&file, "%s/catalog.db", dir)) {
 		c->file = file.ptr;

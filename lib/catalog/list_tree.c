@@ -222,12 +222,11 @@ int grove__list_thread(struct grove_list *l, bool by_time)
 {
 	struct forest f = { .l = l };
 	struct grove_list_item *out;
-	uint64_t seed;
+	uint64_t seed = grove__sys_seed();
 	int rc;
 
 	if (l->nr < 2 || l->nr >= NONE)
 		return 0;
-	grove__sys_random(&seed, sizeof(seed));
 	grove__arena_init(&f.texts);
 	grove__idmap_init(&f.by_path, seed, path_of, &f);
 	grove__idmap_init(&f.by_real, seed, real_of, &f);

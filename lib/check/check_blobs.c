@@ -32,12 +32,10 @@ static struct grove_slice name_of(const void *owner, uint32_t i)
 struct grove__blobs_named *grove__blobs_named_new(void)
 {
 	struct grove__blobs_named *n = calloc(1, sizeof(*n));
-	uint64_t seed;
 
 	if (!n)
 		return NULL;
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&n->known, seed, name_of, n);
+	grove__idmap_init(&n->known, grove__sys_seed(), name_of, n);
 	if (grove__blob_ref(&n->prefix, "")) {
 		grove__blobs_named_free(n);
 		return NULL;

@@ -40,12 +40,10 @@ static struct grove_slice name_of(const void *owner, uint32_t i)
 struct grove__pairs *grove__pairs_new(void)
 {
 	struct grove__pairs *p = calloc(1, sizeof(*p));
-	uint64_t seed;
 
 	if (!p)
 		return NULL;
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&p->names, seed, name_of, p);
+	grove__idmap_init(&p->names, grove__sys_seed(), name_of, p);
 	grove__arena_init(&p->arena);
 	return p;
 }

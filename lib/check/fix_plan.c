@@ -27,13 +27,12 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 		      const struct grove__dialect *dialect, struct grove_store_log *log,
 		      struct grove_detail *d)
 {
-	uint64_t seed;
+	uint64_t seed = grove__sys_seed();
 
 	*p = (struct grove__plan){ .g = g, .at = at, .dialect = dialect, .log = log, .d = d };
 	p->version = dialect->version;
 	grove__json_want_init(&p->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&p->keep);
-	grove__sys_random(&seed, sizeof(seed));
 	grove__idmap_init(&p->renamed, seed, renamed_name, p);
 	p->spine = grove__spine_new(seed);
 	p->chain = dialect->rules ? dialect->rules->new(seed) : NULL;

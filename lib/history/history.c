@@ -3,6 +3,7 @@
 
 #include "dialect/dialect.h"
 #include "sys/file.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
@@ -119,16 +120,10 @@ static int find_place(struct grove_history *h, const struct grove__env *env,
 
 static void init_locks(struct grove_history *h)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&h->reading, NULL);
 	pthread_mutex_init(&h->lock, NULL);
-	/* a clock that nobody sets: 100 ms are 100 ms */
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->wake, &attr);
-	pthread_cond_init(&h->settled_more, &attr);
-	pthread_condattr_destroy(&attr);
+	grove__pool_cond_init(&h->wake);
+	grove__pool_cond_init(&h->settled_more);
 }
 
 struct grove_history *grove__history_open(const struct grove__env *env, const struct grove__dialect *asked,

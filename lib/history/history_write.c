@@ -13,10 +13,10 @@
 #include "js/js.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/pool.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #define LONGEST_PROMPT ((size_t)64 << 20)
@@ -357,16 +357,8 @@ static void *writer_main(void *payload)
 /* With the lock held. */
 static int writer_start(struct grove_history *h, struct grove_detail *d)
 {
-	sigset_t all, before;
-	int rc;
+	int rc = h->running ? 0 : grove__pool_thread(&h->thread, writer_main, h);
 
-	if (h->running)
-		return 0;
-	/* the program's signals are for its own threads */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&h->thread, NULL, writer_main, h);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return grove__fail_sys(d, rc, h->path, "cannot start a thread");
 	h->running = true;

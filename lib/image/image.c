@@ -10,7 +10,7 @@
 struct grove__image *grove__image_new(const struct grove__dialect *dialect)
 {
 	struct grove__image *im = calloc(1, sizeof(*im));
-	uint64_t seed;
+	uint64_t seed = grove__sys_seed();
 
 	if (!im)
 		return NULL;
@@ -19,7 +19,6 @@ struct grove__image *grove__image_new(const struct grove__dialect *dialect)
 	im->from = dialect->version;
 	grove__json_want_init(&im->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&im->keep);
-	grove__sys_random(&seed, sizeof(seed));
 	pthread_rwlock_init(&im->chain_lock, NULL);
 	im->spine = grove__spine_new(seed);
 	if (im->spine && dialect->rules)

@@ -28,11 +28,8 @@ static struct grove_slice name_of(const void *owner, uint32_t value)
 
 void grove__keyed_ids_init(struct grove__keyed_ids *k)
 {
-	uint64_t seed;
-
 	memset(k, 0, sizeof(*k));
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&k->map, seed, name_of, k);
+	grove__idmap_init(&k->map, grove__sys_seed(), name_of, k);
 	grove__arena_init(&k->texts);
 }
 

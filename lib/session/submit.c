@@ -24,8 +24,8 @@
 
 #include "sys/alive.h"
 #include "sys/clock.h"
+#include "sys/pool.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -207,16 +207,12 @@ static void *writer(void *payload)
 static struct grove__submit_queue *make(struct grove_session *s)
 {
 	struct grove__submit_queue *b = calloc(1, sizeof(*b));
-	pthread_condattr_t clock;
 
 	if (!b)
 		return NULL;
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&b->more, &clock);
+	grove__pool_cond_init(&b->more);
 	pthread_cond_init(&b->done, NULL);
-	pthread_condattr_destroy(&clock);
 	b->last = &b->first;
 	b->strict = s->flags & GROVE_OPEN_STRICT;
 	b->pid = grove__sys_pid();
@@ -229,10 +225,9 @@ static bool is_ours(const struct grove__submit_queue *b)
 	return b->pid == grove__sys_pid();
 }
 
-/* The lock is held. Signals are for the threads of the host. */
+/* The lock is held. */
 static int start(struct grove__submit_queue *b, struct grove_detail *d)
 {
-	sigset_t all, was;
 	int rc;
 
 	if (b->running)
@@ -240,10 +235,7 @@ static int start(struct grove__submit_queue *b, struct grove_detail *d)
 	if (b->joinable)
 		pthread_join(b->thread, NULL);
 	b->joinable = false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	rc = pthread_create(&b->thread, NULL, writer, b);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	rc = grove__pool_thread(&b->thread, writer, b);
 	if (rc)
 		return grove__fail_sys(d, rc, NULL, "cannot start a thread");
 	b->running = b->joinable = true;

@@ -10,8 +10,9 @@
  */
 #include "storage/storage.h"
 
+#include "sys/pool.h"
+
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct grove__storage_job {
@@ -155,16 +156,8 @@ static void *work(void *payload)
 /* Needs the lock. */
 static int start(struct grove_storage *st, struct grove_detail *d)
 {
-	sigset_t all, before;
-	int rc;
+	int rc = st->running ? 0 : grove__pool_thread(&st->thread, work, st);
 
-	if (st->running)
-		return 0;
-	/* signals are for the program's own threads */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&st->thread, NULL, work, st);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return grove__fail_sys(d, rc, NULL, "cannot start a thread");
 	st->running = true;

@@ -105,21 +105,30 @@ static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size
 	return 0;
 }
 
+/* Begins an append at *st's size, unless somebody else appended or holds the lease. */
+static int begin(struct jsonl_log *log, uint64_t expect, struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int rc = grove__jsonl_glance(log, st, d);
+
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
+	if (rc)
+		return rc;
+	grove__jsonl_seen(log, st);
+	return expect == GROVE_ANY_POS || expect == st->size
+		       ? 0
+		       : grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
+}
+
 static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_store_appended *out,
 			 struct grove_detail *d)
 {
 	struct grove__sys_stat st;
 	uint64_t start = 0;
-	int lf, rc;
+	int lf, rc = begin(log, expect, &st, d);
 
-	rc = grove__jsonl_glance(log, &st, d);
-	if (!rc)
-		rc = grove__jsonl_may_write(log, d);
 	if (rc)
 		return rc;
-	grove__jsonl_seen(log, &st);
-	if (expect != GROVE_ANY_POS && expect != st.size)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	out->pos = out->tail = st.size;
 	if (log->out.len == 1)
 		return 0; /* nothing to append, not even the LF */
@@ -263,15 +272,10 @@ static int append_long_locked(struct jsonl_log *log, struct grove_store_log *fro
 {
 	struct grove__sys_stat st;
 	uint64_t end;
-	int lf, rc = grove__jsonl_glance(log, &st, d);
+	int lf, rc = begin(log, expect, &st, d);
 
-	if (!rc)
-		rc = grove__jsonl_may_write(log, d);
 	if (rc)
 		return rc;
-	grove__jsonl_seen(log, &st);
-	if (expect != GROVE_ANY_POS && expect != st.size)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	lf = ends_in_lf(log, st.size);
 	if (lf < 0)
 		return grove__fail_sys(d, lf, log->path, "cannot read");

@@ -57,6 +57,14 @@ void grove__sys_random(void *out, size_t len)
 	}
 }
 
+uint64_t grove__sys_seed(void)
+{
+	uint64_t seed;
+
+	grove__sys_random(&seed, sizeof(seed));
+	return seed;
+}
+
 unsigned grove__sys_cpus(void)
 {
 	cpu_set_t set;

@@ -17,6 +17,8 @@ int64_t grove__sys_ticks_coarse_ns(void);
 int64_t grove__sys_worked_ns(void);
 /* Never fails: the kernel's generator has no error once it is seeded. */
 void grove__sys_random(void *out, size_t len);
+/* Returns a random number, for a table whose keys come from files. */
+uint64_t grove__sys_seed(void);
 /* How many threads are worth starting. */
 unsigned grove__sys_cpus(void);
 

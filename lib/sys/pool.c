@@ -5,6 +5,31 @@
 
 #include "sys/clock.h"
 
+#include <signal.h>
+#include <time.h>
+
+int grove__pool_thread(pthread_t *thread, void *(*fn)(void *payload), void *payload)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(thread, NULL, fn, payload);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+void grove__pool_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t clock;
+
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
 static void *help(void *arg)
 {
 	struct grove__pool_helper *h = arg;
@@ -22,7 +47,7 @@ void grove__pool_begin(struct grove__pool *p, size_t want, grove__pool_fn *fn, v
 
 		h->pool = p;
 		h->nr = p->nr + 1;
-		if (pthread_create(&h->thread, NULL, help, h))
+		if (grove__pool_thread(&h->thread, help, h))
 			break;
 	}
 }

@@ -39,6 +39,14 @@ struct grove__pool {
 };
 
 /*
+ * Starts a thread that gets no signals: those are for the program's own threads. 0 or the
+ * error of pthread_create().
+ */
+int grove__pool_thread(pthread_t *thread, void *(*fn)(void *payload), void *payload);
+/* Makes a condition that waits by the monotonic clock, which nobody sets. */
+void grove__pool_cond_init(pthread_cond_t *cond);
+
+/*
  * Starts up to `want` helpers, at most GROVE__POOL_MAX. `p` must not move until
  * grove__pool_end(), which waits for them.
  */

@@ -482,12 +482,9 @@ static int look(struct taking *t)
 
 static void start(struct taking *t)
 {
-	uint64_t seed;
-
 	grove__arena_clear(&t->texts);
 	grove__idmap_release(&t->ids);
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&t->ids, seed, id_of, t);
+	grove__idmap_init(&t->ids, grove__sys_seed(), id_of, t);
 	grove__buf_clear(&t->header);
 	grove__buf_clear(&t->pin);
 	t->nr_taken = 0;

@@ -32,11 +32,8 @@ static struct grove_slice name_of(const void *owner, uint32_t i)
 
 void grove__prices_init(struct grove__prices *p)
 {
-	uint64_t seed;
-
 	memset(p, 0, sizeof(*p));
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&p->map, seed, name_of, p);
+	grove__idmap_init(&p->map, grove__sys_seed(), name_of, p);
 	grove__arena_init(&p->texts);
 }
 

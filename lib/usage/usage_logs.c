@@ -174,15 +174,13 @@ static int find_owners(struct grove__usage_logs *ls)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove__idmap map;
-	uint64_t seed;
 	uint32_t old;
 	int rc = 0;
 
 	ls->all = calloc(ls->sweep.nr ? ls->sweep.nr : 1, sizeof(*ls->all));
 	if (!ls->all)
 		return GROVE_ENOMEM;
-	grove__sys_random(&seed, sizeof(seed));
-	grove__idmap_init(&map, seed, path_of, &ls->sweep);
+	grove__idmap_init(&map, grove__sys_seed(), path_of, &ls->sweep);
 	for (uint32_t i = 0; i < ls->sweep.nr && !rc; i++)
 		rc = grove__idmap_put(&map, path_of(&ls->sweep, i), i, &old);
 	for (uint32_t i = 0; i < ls->sweep.nr && !rc; i++)

@@ -291,7 +291,6 @@ struct parts {
 static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc *e)
 {
 	const struct grove__sweep_log *l = &p->s->sweep.logs[p->ix->log_of[file] - 1];
-	double score;
 	int rc = 0;
 
 	if (p->file != file) {
@@ -307,7 +306,7 @@ static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc
 	grove__line_join(p->line.ptr, p->line.len);
 	rc = grove__search_texts(&p->texts, p->dialect, grove__line_trim(grove__buf_slice(&p->line)), e->kind,
 				 e->role);
-	return rc ? rc : grove__search_match(p->m, grove__buf_slice(&p->texts.of[p->class]), true, &score);
+	return rc ? rc : grove__search_matches(p->m, grove__buf_slice(&p->texts.of[p->class]));
 }
 
 static int take_entry(struct parts *p, uint32_t file, const struct grove__search_doc *e)

@@ -324,24 +324,47 @@ static const char *id_in(const struct grove__sweep_log *l)
 	return at ? at + 1 : name;
 }
 
-/* Measures how much of a session's id has to be shown. */
-static void measure_id(const struct grove__sweep *sweep, struct grove_hit_session *s)
-{
-	unsigned len = (unsigned)strlen(s->id), most = 0, n;
-	bool named = false;
+/* How the id of a session compares with those of all logs. */
+struct measure {
+	unsigned len;                       /* of the id */
+	unsigned most;                      /* the most characters that another one begins with, too */
+	bool named;                         /* a log is named so */
+};
 
-	for (size_t i = 0; i < sweep->nr && len > ID_SHORTEST; i++) {
+static void compare_id(struct measure *m, const char *own, const char *id)
+{
+	unsigned n = ID_SHORTEST;
+
+	if (m->len <= ID_SHORTEST || strncmp(id, own, ID_SHORTEST))
+		return;
+	while (n < m->len && id[n] == own[n])
+		n++;
+	m->named |= n == m->len;
+	m->most = n < m->len && n > m->most ? n : m->most;
+}
+
+/* Measures how much of each session's id has to be shown. */
+static int measure_ids(const struct grove__sweep *sweep, struct grove_hits *out)
+{
+	struct measure *m = calloc(out->nr_sessions + 1, sizeof(*m));
+
+	if (!m)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < out->nr_sessions; i++)
+		m[i].len = (unsigned)strlen(out->sessions[i]->id);
+	for (size_t i = 0; i < sweep->nr && out->nr_sessions; i++) {
 		const char *id = id_in(&sweep->logs[i]);
 
-		if (strncmp(id, s->id, ID_SHORTEST))
-			continue;
-		for (n = ID_SHORTEST; n < len && id[n] == s->id[n]; n++)
-			;
-		named |= n == len;
-		most = n < len && n > most ? n : most;
+		for (size_t j = 0; j < out->nr_sessions; j++)
+			compare_id(&m[j], out->sessions[j]->id, id);
 	}
-	n = most ? most + 1 : ID_SHORTEST;
-	s->id_len = named && n < len ? n : len;
+	for (size_t i = 0; i < out->nr_sessions; i++) {
+		unsigned n = m[i].most ? m[i].most + 1 : ID_SHORTEST;
+
+		out->sessions[i]->id_len = m[i].named && n < m[i].len ? n : m[i].len;
+	}
+	free(m);
+	return 0;
 }
 
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
@@ -361,8 +384,8 @@ int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, cons
 		rc = grove__fail_nomem(d);
 	if (!rc && k.rest && put_cursor(out, &k.last))
 		rc = grove__fail_nomem(d);
-	for (size_t i = 0; i < out->nr_sessions && !rc; i++)
-		measure_id(&s->sweep, out->sessions[i]);
+	if (!rc && measure_ids(&s->sweep, out))
+		rc = grove__fail_nomem(d);
 	out->about.more = from->cut;
 	free(k.groups);
 	free(k.by);

@@ -655,14 +655,20 @@ static int next_word(void *payload, const struct grove__word *w)
 	return rc;
 }
 
-static int match_words(struct grove__search_matcher *m, struct grove_slice text)
+static void begin_words(struct grove__search_matcher *m)
 {
+	m->words = 0;
 	for (size_t i = 0; i < m->q->nr; i++) {
 		struct state *s = &m->states[i];
 
 		s->times = 0;
 		memset(s->now, 0, m->q->terms[i].nr * sizeof(*s->now));
 	}
+}
+
+static int match_words(struct grove__search_matcher *m, struct grove_slice text)
+{
+	begin_words(m);
 	return grove__words_cut(text, false, next_word, m);
 }
 
@@ -728,7 +734,6 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 	int rc = 0;
 
 	m->nr = 0;
-	m->words = 0;
 	*score = 0;
 	if (q->re) {
 		rc = match_pattern(m, text, &times);
@@ -749,6 +754,121 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 		return rc;
 	settle_marks(m);
 	return 1;
+}
+
+/* ------------------------------------------------------- only whether it matches */
+
+/* True if the words that were read decide the matter, whatever comes after them. */
+static bool is_decided(const struct grove__search_matcher *m, bool *yes)
+{
+	bool all = true, any_not = false;
+
+	for (size_t i = 0; i < m->q->nr; i++) {
+		const struct term *t = &m->q->terms[i];
+
+		*yes = false;
+		if (t->not && m->states[i].times)
+			return true;
+		any_not |= t->not;
+		all &= t->not || m->states[i].times;
+	}
+	*yes = all;
+	return all && !any_not;
+}
+
+static int next_until_decided(void *payload, const struct grove__word *w)
+{
+	bool yes;
+	int rc = next_word(payload, w);
+
+	return rc ? rc : is_decided(payload, &yes);
+}
+
+static int matches_words(struct grove__search_matcher *m, struct grove_slice text)
+{
+	bool yes;
+	int rc;
+
+	m->nr = 0;
+	begin_words(m);
+	rc = grove__words_cut(text, false, next_until_decided, m);
+	if (rc < 0)
+		return rc;
+	is_decided(m, &yes);
+	return yes;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_sign(char c)
+{
+	return !is_plain(c) && !((unsigned char)c & 0x80);
+}
+
+/*
+ * Moves `p` by at least `nr` words, but not past `stop`, to where a word may begin or end:
+ * next to a sign. Only runs with a plain letter or digit certainly are words.
+ */
+static const char *back(const char *p, const char *stop, size_t nr)
+{
+	bool word = false;
+
+	for (; p > stop; p--) {
+		if (is_plain(p[-1]))
+			word = true;
+		else if (is_sign(p[-1]) && word && !nr--)
+			break;
+		else if (is_sign(p[-1]))
+			word = false;
+	}
+	return p;
+}
+
+static const char *forth(const char *p, const char *stop, size_t nr)
+{
+	bool word = false;
+
+	for (; p < stop; p++) {
+		if (is_plain(*p))
+			word = true;
+		else if (is_sign(*p) && word && !nr--)
+			break;
+		else if (is_sign(*p))
+			word = false;
+	}
+	return p;
+}
+
+/* Looks only at the words around those places where a part of the only term occurs. */
+static int matches_around(struct grove__search_matcher *m, struct grove_slice text)
+{
+	const struct term *t = &m->q->terms[0];
+	const char *p = text.ptr, *end = p + text.len, *from;
+	int rc = 0;
+
+	while (!rc && (p = grove__needle_find(&t->needle, p, end))) {
+		from = back(p, text.ptr, t->nr);
+		p += t->needle.len;
+		rc = matches_words(m, grove__slice(from, (size_t)(forth(p, end, t->nr) - from)));
+	}
+	return rc;
+}
+
+int grove__search_matches(struct grove__search_matcher *m, struct grove_slice text)
+{
+	const struct grove__search_query *q = m->q;
+	double score;
+
+	if (q->re)
+		return grove__search_match(m, text, true, &score);
+	/* the letters of a terminal colour are not a word, which has to be read from its beginning */
+	if (q->nr == 1 && !q->terms[0].not && q->terms[0].needle.len && text.len &&
+	    !memchr(text.ptr, '\033', text.len))
+		return matches_around(m, text);
+	return matches_words(m, text);
 }
 
 const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr)

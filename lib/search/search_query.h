@@ -76,6 +76,8 @@ void grove__search_matcher_free(struct grove__search_matcher *m);
  * call. `once`: the number of occurrences does not matter for the score.
  */
 int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score);
+/* The same without score and marks, reading no more of the text than it takes. */
+int grove__search_matches(struct grove__search_matcher *m, struct grove_slice text);
 const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr);
 
 #endif

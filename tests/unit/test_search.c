@@ -542,6 +542,48 @@ static void the_index_finds_what_looking_through_finds(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------ only whether */
+
+static void whether_a_text_matches_is_known_from_the_words_around(void **state)
+{
+	static const char *const queries[] = { "\"alpha beta\"", "\"delta alpha beta\"", "alpha-beta", "\"alpha bet\"*", "修复",
+					       "\"x 解析器\"", "alpha -beta", "\"alpha beta\" delta", "\"beta\" -\"x x\"",
+					       "naïve.x", "\"alpha x\" \"x beta\"", "x.x.x" };
+	static const char *const words[] = { "alpha", "Alpha", "beta", "betamax", "delta", "x", "解析器", "修复", "naïve", "→",
+					     "\033[31m", "é" };
+	static const char *const between[] = { " ", " ", " ", "", "\n\n", "_", ", ", " → ", "\xff" };
+	struct chance c = chance_begin("matches");
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		struct grove__search_query *q;
+		struct grove__search_matcher *m;
+		struct grove_buf text = GROVE_BUF_INIT;
+		const char *query = queries[chance_below(&c, sizeof(queries) / sizeof(*queries))];
+		bool colours = !chance_below(&c, 4);
+		double score;
+		int all, some;
+
+		assert_int_equal(grove__buf_add(&text, "", 0), 0);
+		for (uint32_t n = chance_below(&c, 30); n; n--) {
+			const char *w = words[chance_below(&c, sizeof(words) / sizeof(*words))];
+
+			assert_int_equal(grove__buf_add_str(&text, *w == '\033' && !colours ? "m" : w), 0);
+			assert_int_equal(grove__buf_add_str(&text, between[chance_below(&c, 9)]), 0);
+		}
+		assert_int_equal(grove__search_query_new(&q, query, false, NULL), 0);
+		m = grove__search_matcher_new(q);
+		assert_non_null(m);
+		all = grove__search_match(m, grove__buf_slice(&text), true, &score);
+		some = grove__search_matches(m, grove__buf_slice(&text));
+		if (all != some)
+			fail_msg("%s in <%s>: %d, but %d", query, text.ptr, all, some);
+		grove__search_matcher_free(m);
+		grove__search_query_free(q);
+		grove__buf_release(&text);
+	}
+}
+
 /* The database of the highest number. */
 static void find_db(struct place *p)
 {
@@ -1414,6 +1456,7 @@ int main(void)
 		cmocka_unit_test(of_a_long_word_the_beginning_counts),
 		cmocka_unit_test(a_needle_is_found_wherever_it_is),
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
+		cmocka_unit_test(whether_a_text_matches_is_known_from_the_words_around),
 		cmocka_unit_test_setup_teardown(words_beside_a_phrase_count_where_some_must_not_occur, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_page_in_the_place_of_another_is_noticed, setup, teardown),

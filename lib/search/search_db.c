@@ -8,6 +8,7 @@
  *	calls, results
  *	        FTS5; a row has the number of its part, the position of a word is its entry
  *	forms   the words whose stem is another word
+ *	said    the words of messages
  *	meta    numbers: the next file, the next doc, how many docs are dead
  *
  * Texts are not stored: a hit is shown from its log. So nothing can be deleted from
@@ -26,7 +27,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "4"
+#define VERSION "5"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 /* Numbers that no index reaches. */
@@ -62,11 +63,15 @@ static void delete(Fts5Tokenizer *t)
 static int tell_word(void *payload, const struct grove__word *w)
 {
 	struct cutting *c = payload;
+	uint64_t hash;
 
 	c->words += !w->again;
-	if (c->ix->forms.seen &&
-	    grove__search_forms_note(&c->ix->forms, w->ptr, w->len, grove__search_word_hash(w->ptr, w->len)))
-		return SQLITE_NOMEM;
+	if (c->ix->forms.seen) {
+		hash = grove__search_word_hash(w->ptr, w->len);
+		if (grove__search_forms_note(&c->ix->forms, w->ptr, w->len, hash) ||
+		    grove__search_said_note(&c->ix->said, w->ptr, w->len, hash))
+			return SQLITE_NOMEM;
+	}
 	return c->token(c->payload, w->again ? FTS5_TOKEN_COLOCATED : 0, w->ptr, (int)w->len, (int)w->from,
 			(int)w->to);
 }
@@ -185,6 +190,7 @@ static void unprepare(struct grove__search_index *ix)
 	finalize(&ix->add_doc);
 	finalize(&ix->add_part);
 	finalize(&ix->add_form);
+	finalize(&ix->add_said);
 	finalize(&ix->of_stem);
 	finalize(&ix->drop_file);
 	finalize(&ix->put_file);
@@ -213,13 +219,14 @@ int grove__search_db_make(struct grove__search_index *ix)
 	return grove__search_db_run(ix,
 		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
 		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
-		"DROP TABLE IF EXISTS results; DROP TABLE IF EXISTS forms;"
+		"DROP TABLE IF EXISTS results; DROP TABLE IF EXISTS forms; DROP TABLE IF EXISTS said;"
 		"CREATE TABLE files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, store TEXT, "
 		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
 		"crc INTEGER, rows INTEGER, pos INTEGER, off INTEGER, len INTEGER, sum INTEGER, "
 		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, name TEXT, "
 		"modified INTEGER, labels BLOB, places BLOB);"
 		"CREATE TABLE forms (stem TEXT, word TEXT, PRIMARY KEY (stem, word)) WITHOUT ROWID;"
+		"CREATE TABLE said (word TEXT PRIMARY KEY) WITHOUT ROWID;"
 		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, role INTEGER, "
 		"time INTEGER, length INTEGER, kind INTEGER, row INTEGER, pos INTEGER, off INTEGER, "
 		"len INTEGER, sum INTEGER, lines INTEGER, entry TEXT);"
@@ -412,6 +419,7 @@ void grove__search_index_close(struct grove__search_index *ix)
 	grove__buf_release(&ix->cwd);
 	grove__buf_release(&ix->name);
 	grove__search_forms_release(&ix->forms);
+	grove__search_said_release(&ix->said);
 	grove__search_fts_release(&ix->fts);
 	free(ix->known);
 	free(ix->log_of);

@@ -5,6 +5,7 @@
 #include "search/search_feed.h"
 #include "search/search_forms.h"
 #include "search/search_names.h"
+#include "search/search_suggest.h"
 
 #include <sqlite3.h>
 
@@ -22,6 +23,7 @@ struct grove__search_index {
 	sqlite3 *db;
 	uint64_t words;              /* in the text that was split last */
 	struct grove__search_forms forms;   /* of messages, while it is written */
+	struct grove__search_said said;     /* likewise */
 	int64_t version;             /* of what was read from it: see PRAGMA data_version */
 
 	struct grove__search_known *known;
@@ -33,7 +35,7 @@ struct grove__search_index {
 	uint32_t *log_of;
 	size_t nr_log_of;
 
-	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *add_form, *drop_file, *put_file, *one_file, *of_stem;
+	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *add_form, *add_said, *drop_file, *put_file, *one_file, *of_stem;
 	struct grove_buf session, cwd, name;
 	/* while it is asked */
 	const struct grove__search_ask *ask;

@@ -108,6 +108,7 @@ static int prepare_writing(struct grove__search_index *ix)
 
 	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
 	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO forms VALUES (?,?)", &ix->add_form);
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO said VALUES (?)", &ix->add_said);
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
 		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
 	/*
@@ -173,6 +174,20 @@ static int write_forms(struct grove__search_index *ix, struct grove_buf *forms)
 	return rc;
 }
 
+/* Writes the words that were met for the first time. */
+static int write_said(struct grove__search_index *ix, struct grove_buf *words)
+{
+	const char *at = words->ptr, *end = at + words->len;
+	int rc = 0;
+
+	for (; at < end && !rc; at += strlen(at) + 1) {
+		sqlite3_bind_text(ix->add_said, 1, at, -1, SQLITE_STATIC);
+		rc = step(ix, ix->add_said);
+	}
+	grove__buf_clear(words);
+	return rc;
+}
+
 static int write_item(struct grove__search_index *ix, int64_t file, const struct grove__search_item *it)
 {
 	sqlite3_stmt *st = ix->add_words[it->doc.class];
@@ -230,7 +245,8 @@ static int write_items(struct sync *s, struct grove__search_parcel *p)
 	}
 	s->bytes += p->bytes.len;
 	rc = rc ? rc : write_forms(s->ix, &p->forms);
-	return rc ? rc : write_forms(s->ix, &s->ix->forms.found);
+	rc = rc ? rc : write_forms(s->ix, &s->ix->forms.found);
+	return rc ? rc : write_said(s->ix, &s->ix->said.found);
 }
 
 static int write_file(struct sync *s, struct task *t, const struct grove__search_feed *f)
@@ -351,6 +367,10 @@ static int write_all(struct sync *s)
 	int rc = prepare_writing(s->ix);
 
 	rc = rc ? rc : grove__search_forms_init(&s->ix->forms);
+	if (!rc && grove__search_said_init(&s->ix->said)) {
+		grove__search_forms_release(&s->ix->forms);
+		rc = GROVE_ENOMEM;
+	}
 	if (rc)
 		return rc;
 	grove__pool_begin(&readers, want < s->nr ? want : s->nr, work, s);
@@ -366,6 +386,7 @@ static int write_all(struct sync *s)
 	grove__search_queue_stop(&s->queue);
 	grove__pool_end(&readers);
 	grove__search_forms_release(&s->ix->forms);
+	grove__search_said_release(&s->ix->said);
 	return rc;
 }
 

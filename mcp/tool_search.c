@@ -29,7 +29,7 @@ static int open_search(struct call *k)
 	if (m->search) {
 		rc = grove_search_refresh(m->search);
 	} else {
-		rc = grove_search_open(m->g, GROVE_SEARCH_NO_UPDATE, &m->search);
+		rc = grove_search_open(m->g, GROVE_SEARCH_NO_UPDATE | GROVE_SEARCH_WATCH, &m->search);
 	}
 	if (rc) {
 		rc = fail_search(k, rc);

@@ -34,7 +34,13 @@ enum grove_search_flags {
 	 * it is brought up to date. grove_hits_about() says how many logs that is; another
 	 * handle, without this flag, updates the index.
 	 */
-	GROVE_SEARCH_NO_UPDATE = 2
+	GROVE_SEARCH_NO_UPDATE = 2,
+	/*
+	 * For a handle that is refreshed again and again: let the system report changes
+	 * (inotify), so that a refresh only examines the logs that were written to. Where it
+	 * does not report them, and for stores that are not directories, all are examined.
+	 */
+	GROVE_SEARCH_WATCH = 4
 };
 
 GROVE_API int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out);

@@ -44,7 +44,7 @@ int grove_search_refresh(struct grove_search *s)
 	int rc = begin(s, &d);
 
 	if (!rc) {
-		rc = grove__search_refresh(s, &d);
+		rc = grove__search_refresh_some(s, &d);
 		s->busy = false;
 	}
 	return told(s, rc, &d);

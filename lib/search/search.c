@@ -305,6 +305,8 @@ static void forget_logs(struct grove_search *s)
 	s->like = NULL;
 	grove__sweep_release(&s->sweep);
 	memset(&s->sweep, 0, sizeof(s->sweep));
+	if (s->watch)
+		grove__search_watch_forget(s->watch);
 }
 
 static int by_file(const void *x, const void *y, void *payload)
@@ -410,26 +412,24 @@ static int find_logs(struct grove_search *s, struct grove_detail *d)
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
+/* Finds out which of the logs the index has. `same`: they are as they were the last time. */
+static int ask_index(struct grove_search *s, bool same, struct grove_detail *d)
 {
+	struct grove__search_logs logs = { &s->sweep, s->like, s->look, same };
 	struct grove_detail why;
 	int rc;
 
-	forget_logs(s);
-	rc = find_logs(s, d);
-	if (rc)
-		return rc;
 	/* if it fails twice, building it again does not help */
 	for (int i = 0; i < 2 && !s->alone; i++) {
 		grove__fail_clear(&why);
+		logs.same &= s->index != NULL;
 		rc = s->index ? 0 : grove__search_index_open(s->g, &s->index, &why);
 		if (!rc && !s->index) {
 			if (why.code)
 				grove__search_note(s->g, &why);
 			return 0;
 		}
-		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &s->sweep, s->like, s->look,
-							     !(s->flags & GROVE_SEARCH_NO_UPDATE), d);
+		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &logs, !(s->flags & GROVE_SEARCH_NO_UPDATE), d);
 		if (rc != GROVE_EDAMAGED)
 			return rc;
 		grove__search_index_close(s->index);
@@ -439,8 +439,50 @@ int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
 	return 0;
 }
 
+static int examine_all(struct grove_search *s, struct grove_detail *d)
+{
+	int rc;
+
+	forget_logs(s);
+	rc = find_logs(s, d);
+	return rc ? rc : ask_index(s, false, d);
+}
+
+/* After a failure, what is known of the logs is not all: the next refresh examines them. */
+static int watched(struct grove_search *s, int rc)
+{
+	if (!rc)
+		return 0;
+	grove__search_watch_free(s->watch);
+	s->watch = NULL;
+	return rc;
+}
+
+int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
+{
+	grove__search_watch_free(s->watch);
+	s->watch = s->flags & GROVE_SEARCH_WATCH ? grove__search_watch_new(s->g) : NULL;
+	return watched(s, examine_all(s, d));
+}
+
+int grove__search_refresh_some(struct grove_search *s, struct grove_detail *d)
+{
+	enum grove__search_news news = s->watch ? grove__search_watch_take(s->watch, s) : SEARCH_DIRS_CHANGED;
+
+	switch (news) {
+	case SEARCH_SAME:
+	case SEARCH_LOGS:
+		return watched(s, ask_index(s, news == SEARCH_SAME, d));
+	case SEARCH_NAMES_CHANGED:
+		return watched(s, examine_all(s, d));
+	default:
+		return grove__search_refresh(s, d);
+	}
+}
+
 void grove__search_release(struct grove_search *s)
 {
 	grove__search_index_close(s->index);
 	forget_logs(s);
+	grove__search_watch_free(s->watch);
 }

@@ -2,6 +2,7 @@
  * search/search.h: searching the text of all sessions.
  *
  *	search.c         queries the index, scans logs that are not in it
+ *	search_watch.c   learns from the system which logs changed
  *	search_index.c   brings the index up to date
  *	search_queue.c   passes texts from the readers to the writer
  *	search_feed.c    reads a log for the index
@@ -61,9 +62,11 @@ struct grove__search_ask {
 struct grove__search_like {
 	int64_t dev, ino, size, mtime, ctime;
 	bool gone;                   /* it cannot be examined */
+	bool linked;                 /* a file that may be written to by other names */
 };
 
 struct grove__search_index;
+struct grove__search_watch;
 
 struct grove_search {
 	struct grove *g;
@@ -71,6 +74,7 @@ struct grove_search {
 	struct grove__sweep sweep;
 	struct grove__search_like *like;  /* of each log */
 	uint8_t *look;               /* for each log: it is not in the index, scan it */
+	struct grove__search_watch *watch;   /* NULL: all logs are examined each time */
 	struct grove__search_index *index;   /* NULL: there is none */
 	bool alone;                  /* and there will not be one */
 	bool busy;                   /* a call is in progress: callbacks must not use this */
@@ -79,7 +83,10 @@ struct grove_search {
 };
 
 /* search.c */
+/* Examines all logs. */
 int grove__search_refresh(struct grove_search *s, struct grove_detail *d);
+/* Examines those that may have changed since the last time. */
+int grove__search_refresh_some(struct grove_search *s, struct grove_detail *d);
 int grove__search_run(struct grove_search *s, const char *query,
 		      const struct grove_search_options *opt, struct grove_hits **out,
 		      struct grove_detail *d);
@@ -127,6 +134,24 @@ int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__i
 const char *grove__search_log_agent(const struct grove__sweep_log *l,
 				    const struct grove__dialect *dialect);
 
+/* search_watch.c */
+/*
+ * Begins to watch the directories that have logs, or may get some; to be called before
+ * these are listed. NULL if the system does not report all changes, or no memory is left.
+ */
+struct grove__search_watch *grove__search_watch_new(struct grove *g);
+void grove__search_watch_free(struct grove__search_watch *w);
+/* What was found out. */
+enum grove__search_news {
+	SEARCH_SAME,                 /* nothing changed */
+	SEARCH_LOGS,                 /* some logs did, and were examined: s->like says how */
+	SEARCH_NAMES_CHANGED,        /* some may have come or gone: list them, and go on watching */
+	SEARCH_DIRS_CHANGED,         /* so may directories: watch them anew */
+};
+enum grove__search_news grove__search_watch_take(struct grove__search_watch *w, struct grove_search *s);
+/* The logs are listed again: forgets those that it knows. */
+void grove__search_watch_forget(struct grove__search_watch *w);
+
 /*
  * The index. All of these return GROVE_EDAMAGED if it cannot be relied on: the caller
  * builds it again or works without it.
@@ -139,11 +164,17 @@ void grove__search_index_close(struct grove__search_index *ix);
 void grove__search_index_remove(struct grove *g);
 /*
  * Brings it up to date with the logs that were found, if `update`. Either way, look[]
- * marks those that it does not have.
+ * marks those that it does not have. `same`: neither the logs nor look[] have changed since
+ * the last call.
  */
-int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
-			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, bool update, struct grove_detail *d);
+struct grove__search_logs {
+	const struct grove__sweep *sweep;
+	const struct grove__search_like *like;
+	uint8_t *look;
+	bool same;
+};
+int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
+			     bool update, struct grove_detail *d);
 /*
  * Finds the newest matches, in no order; leaves out those of logs that are to be
  * scanned. Sets *lost if a log has changed.

@@ -41,6 +41,7 @@ struct sync {
 	const struct grove__sweep *sweep;
 	const struct grove__search_like *like;   /* of each log */
 	uint8_t *look;
+	bool same;                           /* these are as they were the last time */
 	bool update;                         /* else only look what is missing */
 	struct task *tasks;
 	size_t nr, cap;
@@ -537,7 +538,9 @@ static int load(struct sync *s)
 	bool changed;
 	int rc = grove__search_db_load(s->ix, &changed);
 
-	return rc ? rc : look_at_all(s);
+	if (rc || (s->same && !s->update && !changed))
+		return rc;
+	return look_at_all(s);
 }
 
 static int begin_anew_if_dead(struct sync *s)
@@ -605,11 +608,11 @@ static int settle(struct sync *s)
 	return rc;
 }
 
-int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
-			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, bool update, struct grove_detail *d)
+int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
+			     bool update, struct grove_detail *d)
 {
-	struct sync s = { .ix = ix, .g = g, .sweep = sweep, .like = like, .look = look, .update = update, .d = d };
+	struct sync s = { .ix = ix, .g = g, .sweep = logs->sweep, .like = logs->like, .look = logs->look,
+			  .same = logs->same, .update = update, .d = d };
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
 

@@ -55,13 +55,21 @@ void grove__search_log_look(const struct grove__sweep_log *l, const char *path, 
 			    struct grove__search_like *out)
 {
 	struct grove__sys_stat st;
+	bool link;
 
 	*out = (struct grove__search_like){ .gone = true };
-	if (!*path)
+	if (!*path) {
 		look_into_store(l, out);
-	else if (!grove__sys_dir_stat(near, path, &st) && st.type == SYS_FILE)
+		return;
+	}
+	if (grove__sys_dir_lstat(near, path, &st))
+		return;
+	link = st.type == SYS_LINK;
+	if (link && grove__sys_stat(path, &st))
+		return;
+	if (st.type == SYS_FILE)
 		*out = (struct grove__search_like){ (int64_t)st.dev, (int64_t)st.ino, (int64_t)st.size,
-						    st.mtime_ns, st.ctime_ns };
+						    st.mtime_ns, st.ctime_ns, .linked = link || st.nlink > 1 };
 }
 
 const char *grove__search_log_name(const struct grove__sweep_log *l)

@@ -19,9 +19,8 @@ void grove__search_index_remove(struct grove *g)
 {
 }
 
-int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
-			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, bool update, struct grove_detail *d)
+int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
+			     bool update, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
 }

@@ -145,6 +145,13 @@ int grove__store_mysql_open(struct grove_store **out, const char *rest, struct g
 typedef bool grove__hidden_fn(void *payload, bool top, const struct grove_detail *why);
 void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload);
 /*
+ * Calls `fn` with each directory that a listing of the file store at `root` reads, before
+ * it is looked into; `deep`: those of sessions as well. A non-zero result of `fn` ends it
+ * and is returned. GROVE_EACCESS if one cannot be read.
+ */
+typedef int grove__store_dir_fn(void *payload, const char *path);
+int grove__store_jsonl_dirs(const char *root, bool deep, grove__store_dir_fn *fn, void *payload);
+/*
  * Appends the line of `len` bytes at `pos` of `from` to `log` in pieces, because it is
  * too long for memory. Both are logs of file stores. Otherwise like
  * grove__log_append(), except that a crash may leave a part of the line, without its

@@ -140,26 +140,51 @@ void grove__sys_dir_release(struct grove__sys_dir *d)
 	grove__buf_release(&d->path);
 }
 
-int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out)
+/*
+ * Opens the directory of `path` if its last file was in it, too: one in which only one file
+ * is looked up is not opened. Returns the name in it, or NULL.
+ */
+static const char *enter(struct grove__sys_dir *d, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct grove_slice dir = grove__slice(path, slash ? (size_t)(slash - path) : 0);
-	struct stat st;
 
 	if (!d || !dir.len)
-		return grove__sys_stat(path, out);
-	/* a directory in which only one file is looked up is not opened */
+		return NULL;
 	if (!grove__slice_eq(grove__buf_slice(&d->path), dir)) {
 		leave(d);
 		if (grove__buf_add_slice(&d->path, dir))
 			grove__buf_clear(&d->path);
-		return grove__sys_stat(path, out);
+		return NULL;
 	}
 	if (d->fd < 0 && grove__sys_open(d->path.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, &d->fd)) {
 		d->fd = -1;
-		return grove__sys_stat(path, out);
+		return NULL;
 	}
-	if (grove__sys_faulty("stat") || fstatat(d->fd, slash + 1, &st, 0))
+	return slash + 1;
+}
+
+int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out)
+{
+	const char *name = enter(d, path);
+	struct stat st;
+
+	if (!name)
+		return grove__sys_stat(path, out);
+	if (grove__sys_faulty("stat") || fstatat(d->fd, name, &st, 0))
+		return -errno;
+	convert(&st, out);
+	return 0;
+}
+
+int grove__sys_dir_lstat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out)
+{
+	const char *name = enter(d, path);
+	struct stat st;
+
+	if (!name)
+		return grove__sys_lstat(path, out);
+	if (grove__sys_faulty("lstat") || fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	convert(&st, out);
 	return 0;

@@ -45,6 +45,7 @@ void grove__sys_dir_init(struct grove__sys_dir *d);
 void grove__sys_dir_release(struct grove__sys_dir *d);
 /* Like grove__sys_stat(), which is enough for a single file (`d` NULL). */
 int grove__sys_dir_stat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out);
+int grove__sys_dir_lstat(struct grove__sys_dir *d, const char *path, struct grove__sys_stat *out);  /* does not follow links */
 /* Returns true if it belongs to this user, and nobody else may write to it. */
 bool grove__sys_is_ours(const struct grove__sys_stat *st);
 /* Creates a directory if necessary. Returns false if there is none that is ours in that sense. */

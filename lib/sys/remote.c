@@ -14,22 +14,43 @@
 #ifdef __linux__
 #include <sys/vfs.h>
 
+static bool is_one_of(const char *dir, const uint32_t *types, size_t nr)
+{
+	struct statfs st;
+
+	if (statfs(dir, &st))
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if ((uint32_t)st.f_type == types[i])
+			return true;
+	return false;
+}
+
 bool grove__sys_is_remote(const char *dir)
 {
 	/* NFS, SMB (three of them), AFS (two), Ceph, 9P, Coda, Lustre */
 	static const uint32_t types[] = { 0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x6b414653,
 					  0x00c36400, 0x01021997, 0x73757245, 0x0bd00bd0 };
-	struct statfs st;
 
-	if (statfs(dir, &st))
-		return false;
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if ((uint32_t)st.f_type == types[i])
-			return true;
-	return false;
+	return is_one_of(dir, types, sizeof(types) / sizeof(*types));
+}
+
+bool grove__sys_reports_all(const char *dir)
+{
+	/* ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, bcachefs */
+	static const uint32_t types[] = { 0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1,
+					  0xf2f52010, 0xca451a4e };
+
+	return is_one_of(dir, types, sizeof(types) / sizeof(*types));
 }
 #else
 bool grove__sys_is_remote(const char *dir)
+{
+	(void)dir;
+	return false;
+}
+
+bool grove__sys_reports_all(const char *dir)
 {
 	(void)dir;
 	return false;

@@ -20,6 +20,7 @@
 #include "search/search_stem.h"
 #include "search/search_sums.h"
 #include "search/search_words.h"
+#include "sys/remote.h"
 
 #include <strings.h>
 #include <sys/wait.h>
@@ -540,6 +541,154 @@ static void the_index_finds_what_looking_through_finds(void **state)
 		assert_all_same(p, 3);
 		assert_count(p, i & 1 ? "beta" : "delta");
 	}
+}
+
+/* --------------------------------------------------------------------- watching */
+
+static struct grove_search *open_watch(struct grove *g, const struct place *p)
+{
+	struct grove_search *s;
+
+	g->warn = warned;
+	assert_int_equal(grove_search_open(g, GROVE_SEARCH_NO_UPDATE | GROVE_SEARCH_WATCH, &s), 0);
+	/* elsewhere everything is examined each time, and found as well */
+	if (grove__sys_reports_all(p->store))
+		assert_non_null(s->watch);
+	return s;
+}
+
+static void update_index(const struct place *p)
+{
+	struct grove_buf b = answer(p, true, 0, "alpha", NULL);
+
+	grove__buf_release(&b);
+}
+
+static void assert_watch_same(const struct place *p, struct grove_search *s, const char *query)
+{
+	struct grove_buf scan = answer(p, false, 0, query, NULL), b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove__buf_add(&b, "", 0), 0);
+	assert_int_equal(grove_search_refresh(s), 0);
+	assert_int_equal(ask(s, query, NULL, &b), 0);
+	if (strcmp(b.ptr, scan.ptr))
+		fail_msg("%s: watching finds\n%sbut there is\n%s", query, b.ptr, scan.ptr);
+	grove__buf_release(&scan);
+	grove__buf_release(&b);
+}
+
+static void a_search_that_watches_sees_what_happens(void **state)
+{
+	struct place *p = *state;
+	struct grove *g = open_world(p, true);
+	struct grove_search *s = open_watch(g, p);
+	char query[200];
+
+	p->c = chance_begin("watch");
+	for (int i = 0; i < 200; i++) {
+		for (uint32_t n = chance_below(&p->c, 4); n; n--)
+			happen(p);
+		if (!chance_below(&p->c, 4))
+			update_index(p);
+		random_query(p, query, sizeof(query));
+		assert_watch_same(p, s, query);
+	}
+	if (grove__sys_reports_all(p->store))
+		assert_non_null(s->watch);
+	grove_search_close(s);
+	grove_close(g);
+}
+
+static void put_session(struct place *p, const char *name, const char *text)
+{
+	char path[1200], bytes[600];
+	int n = snprintf(bytes, sizeof(bytes),
+			 "{\"type\":\"session\",\"version\":3,\"id\":\"i\",\"timestamp\":\"2026-05-03T09:00:00.000Z\","
+			 "\"cwd\":\"/w\"}\n{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,"
+			 "\"timestamp\":\"2026-05-03T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"%s\"}}\n",
+			 text);
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	file_put(path, O_CREAT | O_TRUNC, bytes, (size_t)n);
+}
+
+static void in_dir(struct place *p, int (*call)(const char *, const char *), const char *a, const char *b)
+{
+	char x[1200], y[1200];
+
+	snprintf(x, sizeof(x), "%s/%s", p->dir, a);
+	snprintf(y, sizeof(y), "%s/%s", p->dir, b);
+	assert_int_equal(call(x, y), 0);
+}
+
+static void make_dir(struct place *p, const char *name)
+{
+	char path[1200];
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void a_watch_notices_what_the_system_does_not_report(void **state)
+{
+	struct place *p = *state;
+	struct grove *g = open_world(p, true);
+	struct grove_search *s;
+	const void *listed;
+
+	make_dir(p, "s/project");
+	make_dir(p, "out");
+	make_dir(p, "other");
+	put_session(p, "s/project/one.jsonl", "alpha");
+	put_session(p, "out/hard.jsonl", "alpha");
+	put_session(p, "out/soft.jsonl", "alpha");
+	in_dir(p, link, "out/hard.jsonl", "s/project/hard.jsonl");
+	in_dir(p, symlink, "out/soft.jsonl", "s/project/soft.jsonl");
+	put_session(p, "out/in-link.jsonl", "alpha");
+	put_session(p, "other/in-link.jsonl", "gamma");
+	in_dir(p, symlink, "out", "s/link");
+	s = open_watch(g, p);
+	assert_watch_same(p, s, "alpha");
+	/* by other names */
+	put_session(p, "out/hard.jsonl", "delta");
+	assert_watch_same(p, s, "delta");
+	put_session(p, "out/soft.jsonl", "betamax");
+	assert_watch_same(p, s, "betamax");
+	put_session(p, "out/in-link.jsonl", "naive");
+	assert_watch_same(p, s, "naive");
+	/* the link leads elsewhere */
+	in_dir(p, symlink, "other", "new-link");
+	in_dir(p, rename, "new-link", "s/link");
+	assert_watch_same(p, s, "gamma");
+	assert_watch_same(p, s, "naive");
+	/* directories */
+	make_dir(p, "s/second");
+	put_session(p, "s/second/two.jsonl", "retry");
+	assert_watch_same(p, s, "retry");
+	make_dir(p, "s/second/two");
+	make_dir(p, "s/second/two/subagents");
+	put_session(p, "s/second/two/subagents/agent-1.jsonl", "happy");
+	assert_watch_same(p, s, "happy");
+	put_session(p, "s/second/two/subagents/agent-2.jsonl", "happy");
+	assert_watch_same(p, s, "happy");
+	in_dir(p, rename, "s/second", "s/third");
+	assert_watch_same(p, s, "retry");
+	put_session(p, "s/third/two.jsonl", "running");
+	assert_watch_same(p, s, "running");
+	/* another one in the place of the store */
+	in_dir(p, rename, "s", "s-before");
+	assert_watch_same(p, s, "alpha");
+	make_dir(p, "s");
+	put_session(p, "s/new.jsonl", "alpha");
+	assert_watch_same(p, s, "alpha");
+	/* what is known is not listed again */
+	listed = s->sweep.logs;
+	put_session(p, "s/new.jsonl", "delta alpha");
+	assert_watch_same(p, s, "delta");
+	if (s->watch)
+		assert_ptr_equal(s->sweep.logs, listed);
+	grove_search_close(s);
+	grove_close(g);
 }
 
 /* ------------------------------------------------------------------ only whether */
@@ -1456,6 +1605,8 @@ int main(void)
 		cmocka_unit_test(of_a_long_word_the_beginning_counts),
 		cmocka_unit_test(a_needle_is_found_wherever_it_is),
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_search_that_watches_sees_what_happens, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_watch_notices_what_the_system_does_not_report, setup, teardown),
 		cmocka_unit_test(whether_a_text_matches_is_known_from_the_words_around),
 		cmocka_unit_test_setup_teardown(words_beside_a_phrase_count_where_some_must_not_occur, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),

@@ -1,0 +1,305 @@
+/*
+ * search/search_watch.c: learning from the system which logs have changed.
+ *
+ * A handle that is refreshed again and again would list every directory and examine every
+ * log each time. With GROVE_SEARCH_WATCH the system is asked to report what happens in these
+ * directories (inotify). A report is there as soon as the write that caused it has returned,
+ * so what was written before a refresh is seen by it.
+ *
+ *	report                                what is done
+ *	a log that is known                   it is examined again
+ *	another name that ends in .jsonl      all logs are listed and examined
+ *	a directory; reports were lost        … and the directories are watched anew
+ *	any other file                        nothing
+ *
+ * Not everything is reported: a directory may be reached through a link, or something may be
+ * mounted on it, and a file may be written to by another name. So each refresh also makes
+ * sure that the path of each directory still leads to it, which is one call for a directory
+ * instead of one for a log, and examines the logs that have several names.
+ *
+ * Where this does not work, all logs are examined each time: for stores that are not
+ * directories, on file systems that other machines can write to, with very many directories,
+ * or if the user's limit is reached.
+ */
+#include "search/search.h"
+
+#include "base/array.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/remote.h"
+#include "sys/watch.h"
+
+#include <stdlib.h>
+
+#define DIRS_MAX 4096           /* the system's memory for each is about 1 KB */
+
+struct dir {
+	char *path;
+	int number;                  /* -1: it does not exist */
+	uint32_t next;               /* another path of the same directory, plus one; 0: none */
+	uint64_t dev, ino;
+};
+
+struct grove__search_watch {
+	int fd;
+	struct dir *dirs;
+	size_t nr, cap;
+	uint32_t *of_number;         /* the directory with a number, plus one; 0: none */
+	size_t nr_numbers;
+
+	/* the logs, once something was reported */
+	bool known;
+	struct grove__arena texts;
+	const char **paths;          /* of each log; NULL: not in a directory */
+	struct grove__idmap by_path;
+	uint8_t *touched;            /* for each log: it has to be examined */
+
+	/* while reports are taken */
+	enum grove__search_news news;
+	struct grove_buf path;
+};
+
+/* --------------------------------------------------------------- directories */
+
+static int note_number(struct grove__search_watch *w, int number, uint32_t dir)
+{
+	size_t need = (size_t)number + 1;
+	uint32_t *more;
+
+	if (need > w->nr_numbers) {
+		need += need / 2 + 64;
+		more = realloc(w->of_number, need * sizeof(*more));
+		if (!more)
+			return GROVE_ENOMEM;
+		memset(more + w->nr_numbers, 0, (need - w->nr_numbers) * sizeof(*more));
+		w->of_number = more;
+		w->nr_numbers = need;
+	}
+	w->dirs[dir].next = w->of_number[number];
+	w->of_number[number] = dir + 1;
+	return 0;
+}
+
+/* Watches a directory. A failure means that the whole thing is given up. */
+static int add_dir(void *payload, const char *path)
+{
+	struct grove__search_watch *w = payload;
+	struct dir d = { .number = -1 };
+	struct grove__sys_stat st;
+
+	if (w->nr == DIRS_MAX || grove__array_room(&w->dirs, &w->cap, w->nr, sizeof(d)))
+		return GROVE_ENOMEM;
+	d.path = strdup(path);
+	if (!d.path)
+		return GROVE_ENOMEM;
+	w->dirs[w->nr++] = d;
+	if (grove__sys_stat(path, &st))
+		return 0;
+	w->dirs[w->nr - 1].dev = st.dev;
+	w->dirs[w->nr - 1].ino = st.ino;
+	if (st.type != SYS_DIR)
+		return 0;
+	if ((w->nr == 1 || w->dirs[w->nr - 2].dev != st.dev) && !grove__sys_reports_all(path))
+		return GROVE_ENOTSUP;
+	if (grove__sys_dirs_add(w->fd, path, &w->dirs[w->nr - 1].number))
+		return GROVE_ENOTSUP;
+	return note_number(w, w->dirs[w->nr - 1].number, (uint32_t)w->nr - 1);
+}
+
+/* The path of each directory has to lead to where it did. */
+static bool dirs_are_there(const struct grove__search_watch *w)
+{
+	struct grove__sys_stat st;
+
+	for (size_t i = 0; i < w->nr; i++) {
+		const struct dir *d = &w->dirs[i];
+
+		if (grove__sys_stat(d->path, &st))
+			st.dev = st.ino = 0;
+		if (st.dev != d->dev || st.ino != d->ino)
+			return false;
+	}
+	return true;
+}
+
+struct grove__search_watch *grove__search_watch_new(struct grove *g)
+{
+	struct grove__search_watch *w = calloc(1, sizeof(*w));
+	int rc = w ? 0 : GROVE_ENOMEM;
+
+	if (rc)
+		return NULL;
+	grove__arena_init(&w->texts);
+	if (grove__sys_dirs_open(&w->fd)) {
+		w->fd = -1;
+		rc = GROVE_ENOTSUP;
+	}
+	for (size_t i = 0; i < g->nr_roots && !rc; i++)
+		rc = g->roots[i].dir ? grove__store_jsonl_dirs(g->roots[i].dir, !g->roots[i].flat, add_dir, w)
+				     : GROVE_ENOTSUP;
+	if (!rc)
+		return w;
+	grove__search_watch_free(w);
+	return NULL;
+}
+
+void grove__search_watch_forget(struct grove__search_watch *w)
+{
+	if (w->known)
+		grove__idmap_release(&w->by_path);
+	grove__arena_release(&w->texts);
+	grove__arena_init(&w->texts);
+	free(w->paths);
+	free(w->touched);
+	w->paths = NULL;
+	w->touched = NULL;
+	w->known = false;
+}
+
+void grove__search_watch_free(struct grove__search_watch *w)
+{
+	if (!w)
+		return;
+	grove__search_watch_forget(w);
+	for (size_t i = 0; i < w->nr; i++)
+		free(w->dirs[i].path);
+	free(w->dirs);
+	free(w->of_number);
+	grove__buf_release(&w->path);
+	grove__sys_close(w->fd);
+	free(w);
+}
+
+/* ---------------------------------------------------------------------- logs */
+
+static struct grove_slice path_of(const void *owner, uint32_t i)
+{
+	const struct grove__search_watch *w = owner;
+
+	return grove__slice_str(w->paths[i]);
+}
+
+static int add_log(struct grove__search_watch *w, const struct grove_search *s, uint32_t i)
+{
+	uint32_t old;
+	int rc = grove__search_log_path(&s->sweep.logs[i], &w->path);
+
+	if (rc)
+		return GROVE_ENOMEM;
+	w->paths[i] = grove__arena_dup(&w->texts, grove__buf_slice(&w->path));
+	return w->paths[i] ? grove__idmap_put(&w->by_path, path_of(w, i), i, &old) : GROVE_ENOMEM;
+}
+
+static int know_logs(struct grove__search_watch *w, const struct grove_search *s)
+{
+	int rc = 0;
+
+	if (w->known)
+		return 0;
+	grove__idmap_init(&w->by_path, (uint64_t)grove__sys_ticks_ns(), path_of, w);
+	w->known = true;
+	w->paths = calloc(s->sweep.nr + 1, sizeof(*w->paths));
+	w->touched = calloc(s->sweep.nr + 1, 1);
+	rc = w->paths && w->touched ? 0 : GROVE_ENOMEM;
+	for (uint32_t i = 0; i < s->sweep.nr && !rc; i++)
+		rc = add_log(w, s, i);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- reports */
+
+struct taking {
+	struct grove__search_watch *w;
+	struct grove_search *s;
+	bool any;                    /* some logs were touched */
+};
+
+static void more_news(struct grove__search_watch *w, enum grove__search_news news)
+{
+	if (w->news < news)
+		w->news = news;
+}
+
+/* A name that is not that of a log we know. */
+static void look_at_other(struct grove__search_watch *w, const char *name)
+{
+	size_t n = strlen(name);
+	struct grove__sys_stat st;
+
+	if (n > 6 && !strcmp(name + n - 6, ".jsonl"))
+		more_news(w, SEARCH_NAMES_CHANGED);
+	else if (!grove__sys_stat(w->path.ptr, &st) && st.type == SYS_DIR)
+		more_news(w, SEARCH_DIRS_CHANGED);
+}
+
+static void reported(void *payload, int number, const char *name, bool gone)
+{
+	struct taking *t = payload;
+	struct grove__search_watch *w = t->w;
+	uint32_t dir = (size_t)number < w->nr_numbers ? w->of_number[number] : 0, log = GROVE__IDMAP_NONE;
+
+	if (!dir || gone || know_logs(w, t->s)) {
+		w->news = SEARCH_DIRS_CHANGED;
+		return;
+	}
+	/* its own times or permissions: whether it can be read is found out by reading it */
+	if (!name) {
+		more_news(w, SEARCH_NAMES_CHANGED);
+		return;
+	}
+	/* with several paths, the log is known by one of them */
+	for (; dir && log == GROVE__IDMAP_NONE; dir = w->dirs[dir - 1].next) {
+		grove__buf_clear(&w->path);
+		if (grove__buf_addf(&w->path, "%s/%s", w->dirs[dir - 1].path, name)) {
+			w->news = SEARCH_DIRS_CHANGED;
+			return;
+		}
+		log = grove__idmap_get(&w->by_path, grove__buf_slice(&w->path));
+	}
+	if (log == GROVE__IDMAP_NONE) {
+		look_at_other(w, name);
+		return;
+	}
+	w->touched[log] = 1;
+	t->any = true;
+}
+
+static bool is_same(const struct grove__search_like *a, const struct grove__search_like *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime &&
+	       a->ctime == b->ctime && a->gone == b->gone && a->linked == b->linked;
+}
+
+static void examine(struct grove__search_watch *w, struct grove_search *s, uint32_t i)
+{
+	struct grove__search_like now;
+
+	if (grove__search_log_path(&s->sweep.logs[i], &w->path)) {
+		w->news = SEARCH_DIRS_CHANGED;
+		return;
+	}
+	grove__search_log_look(&s->sweep.logs[i], w->path.ptr, NULL, &now);
+	if (is_same(&now, &s->like[i]))
+		return;
+	/*
+	 * It may now be another name of a file that is searched already, or make an archived
+	 * copy superfluous.
+	 */
+	more_news(w, now.gone || now.linked || s->like[i].linked || !s->like[i].size ? SEARCH_NAMES_CHANGED : SEARCH_LOGS);
+	s->like[i] = now;
+}
+
+enum grove__search_news grove__search_watch_take(struct grove__search_watch *w, struct grove_search *s)
+{
+	struct taking t = { w, s, false };
+
+	w->news = SEARCH_SAME;
+	if (!grove__sys_dirs_take(w->fd, reported, &t) || !dirs_are_there(w))
+		w->news = SEARCH_DIRS_CHANGED;
+	for (uint32_t i = 0; i < s->sweep.nr && w->news < SEARCH_NAMES_CHANGED; i++)
+		if (s->like[i].linked || s->like[i].gone || (t.any && w->touched[i]))
+			examine(w, s, i);
+	if (t.any)
+		memset(w->touched, 0, s->sweep.nr);
+	return w->news;
+}

@@ -9,7 +9,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3
 	libssl-dev libutf8proc-dev libsqlite3-dev libmariadb-dev libpcre2-dev libmd4c-dev
 	libmicrohttpd-dev libgnutls28-dev zlib1g-dev libcurl4-gnutls-dev libncurses-dev scdoc)
 test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs npm libnode-dev tzdata
-	mariadb-server galera-4 rsync iproute2 openssl curl jq wrk tmux less zsh fish)
+	mariadb-server galera-4 rsync iproute2 openssl curl jq wrk tmux less zsh fish abigail-tools xz-utils)
 
 viewer_packages=(nodejs npm)
 browser_packages=(chromium)

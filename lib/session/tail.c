@@ -12,10 +12,15 @@
  */
 #include "session/session.h"
 
+#include "sys/pool.h"
+
 #include <stdlib.h>
 
-#define CHUNK ((size_t)1 << 20)
+#define CHUNK ((size_t)256 << 10)
+#define OVERLAP ((size_t)64 << 10)
+#define LOOK_ALONE ((uint64_t)2 << 20)   /* from the end: usually enough, and done before another thread has started */
 #define LOOK_BACK ((uint64_t)16 << 20)
+#define THREADS 2
 #define WORTH ((uint64_t)1 << 20)        /* bytes that must be above it for this to pay */
 
 /* Returns the offset of the last line among `len` bytes that is a boundary, or -1. */
@@ -42,26 +47,86 @@ static int64_t last_boundary(const struct grove_session *s, const char *buf, siz
 	return -1;
 }
 
+/* A search for the last boundary, shared by threads: chunk 0 is the last, and so on. */
+struct search {
+	struct grove_session *s;
+	uint64_t tail;
+	pthread_mutex_t lock;
+	uint64_t next, until;    /* chunks to be searched */
+	uint64_t hit, pos;       /* the lowest chunk with a boundary, or NOWHERE, and where it is */
+	int rc;
+	struct grove_detail d;
+};
+#define NOWHERE UINT64_MAX
+
+/* Returns a chunk to search, or NOWHERE if it cannot matter any more. */
+static uint64_t next_chunk(struct search *h)
+{
+	uint64_t i;
+
+	pthread_mutex_lock(&h->lock);
+	i = h->next;
+	if (h->rc || i > h->hit || i >= h->until || i * CHUNK >= h->tail)
+		i = NOWHERE;
+	else
+		h->next++;
+	pthread_mutex_unlock(&h->lock);
+	return i;
+}
+
+static void search_chunk(struct search *h, uint64_t i, char *buf)
+{
+	uint64_t end = h->tail - i * CHUNK, from = end > CHUNK ? end - CHUNK : 0;
+	/* chunks overlap, so that a line across two of them is found in the earlier one */
+	uint64_t until = i ? end + OVERLAP : end;
+	struct grove_detail d;
+	int rc = grove__log_fetch(h->s->log, from, 0, buf, (size_t)(until - from), &d);
+	int64_t at = rc ? -1 : last_boundary(h->s, buf, (size_t)(until - from));
+
+	pthread_mutex_lock(&h->lock);
+	if (rc && !h->rc) {
+		h->rc = rc;
+		h->d = d;
+	}
+	if (at >= 0 && i < h->hit) {
+		h->hit = i;
+		h->pos = from + (uint64_t)at;
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void search(void *payload, unsigned thread)
+{
+	struct search *h = payload;
+	char *buf = malloc(CHUNK + OVERLAP);
+	uint64_t i;
+
+	/* without memory, a helper leaves the work to the others */
+	if (!buf && !thread) {
+		pthread_mutex_lock(&h->lock);
+		h->rc = grove__fail_nomem(&h->d);
+		pthread_mutex_unlock(&h->lock);
+	}
+	while (buf && (i = next_chunk(h)) != NOWHERE)
+		search_chunk(h, i, buf);
+	free(buf);
+}
+
 /* Finds where the last boundary begins. Returns 1 if there is none near the end. */
 static int find_boundary(struct grove_session *s, uint64_t tail, uint64_t *pos, struct grove_detail *d)
 {
-	/* chunks overlap, so that a line across two of them is found in the second */
-	size_t cap = CHUNK + ((size_t)64 << 10);
-	char *buf = malloc(cap);
-	int64_t at = -1;
-	int rc = buf ? 0 : grove__fail_nomem(d);
+	struct search h = { .s = s, .tail = tail, .hit = NOWHERE, .until = LOOK_ALONE / CHUNK };
 
-	for (uint64_t end = tail; !rc && at < 0 && end && tail - end < LOOK_BACK;) {
-		uint64_t from = end > CHUNK ? end - CHUNK : 0;
-		uint64_t until = end + (cap - CHUNK) < tail ? end + (cap - CHUNK) : tail;
-
-		rc = grove__log_fetch(s->log, from, 0, buf, (size_t)(until - from), d);
-		at = rc ? -1 : last_boundary(s, buf, (size_t)(until - from));
-		*pos = from + (uint64_t)(at < 0 ? 0 : at);
-		end = from;
-	}
-	free(buf);
-	return rc ? rc : at < 0;
+	pthread_mutex_init(&h.lock, NULL);
+	search(&h, 0);
+	h.until = LOOK_BACK / CHUNK;
+	if (h.hit == NOWHERE && !h.rc)
+		grove__pool_run(THREADS, search, &h);
+	pthread_mutex_destroy(&h.lock);
+	*pos = h.pos;
+	if (h.rc && d)
+		*d = h.d;
+	return h.rc ? h.rc : h.hit == NOWHERE;
 }
 
 /* Reports malformed lines among those that were read. */

@@ -145,6 +145,14 @@ struct grove__dialect_text {
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);
 	/*
+	 * Optional. Returns the message in a line that the index marks as a frame around one (see
+	 * heads, below) and an id of `id_len` bytes; empty if it is not. NULL: there are none.
+	 */
+	struct grove_slice (*framed)(struct grove_slice line, size_t id_len);
+	/* Required with `framed`. The same as `pieces` for such a message. */
+	int (*message_pieces)(struct grove_slice message, enum grove_role role, grove_piece_fn *fn,
+			      void *payload);
+	/*
 	 * Optional, where nothing but its content tells how a message with blocks reads. Calls
 	 * `fn` with the pieces of `content`, an array. NULL: ask with the line.
 	 */

@@ -10,6 +10,7 @@
 #include "dialect/bill.h"
 #include "dialect/heads.h"
 
+#include "js/calendar.h"
 #include "js/js.h"
 #include "json/value.h"
 
@@ -158,15 +159,23 @@ static bool spells(struct grove_slice raw, struct grove_slice text)
 	return text.ptr == raw.ptr + 1 && text.len + 2 == raw.len;
 }
 
+/* Is this value the given time as toISOString() has it? */
 static bool is_iso(struct grove_slice raw, int64_t ms)
 {
 	char text[GROVE__JS_ISO_MAX];
+	const char *p = raw.ptr + 1;
+	int64_t parsed;
 	size_t len;
 
 	if (raw.len != GROVE__FRAME_TIME + 2 || *raw.ptr != '"' || ms == GROVE_NO_TIME)
 		return false;
+	if (!grove__js_iso_parse(grove__slice(p, GROVE__FRAME_TIME), &parsed) || parsed != ms)
+		return false;
+	/* every month has 28 days; a later one may be beyond its end */
+	if (p[8] < '2' || (p[8] == '2' && p[9] < '9'))
+		return true;
 	len = grove__js_iso(text, ms);
-	return len == GROVE__FRAME_TIME && !memcmp(raw.ptr + 1, text, len);
+	return len == GROVE__FRAME_TIME && !memcmp(p, text, len);
 }
 
 /*
@@ -175,20 +184,27 @@ static bool is_iso(struct grove_slice raw, int64_t ms)
  */
 static bool is_framed(const struct grove__json_line *l, const char *line, const struct grove__entry *e)
 {
-	static const unsigned members[] = { PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_MESSAGE };
-	uint64_t at = 1;
+#define NAMED(member, name) { member, sizeof(",\"" name "\":") - 1 }
+	static const struct {
+		unsigned member, before; /* bytes of the comma, or bracket, and the name */
+	} frame[] = {
+		NAMED(PI_TYPE, "type"), NAMED(PI_ID, "id"), NAMED(PI_PARENT, "parentId"), NAMED(PI_TIME, "timestamp"),
+		NAMED(PI_MESSAGE, "message"),
+	};
+#undef NAMED
+	uint64_t at = 0;
 
 	if (l->value.len != l->len || l->span[PI_TYPE].len != sizeof("\"message\"") - 1 || !e->has_id || e->hollow || e->parent_is == PARENT_ABSENT)
 		return false;
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
-		const struct grove__json_span *span = &l->span[members[i]];
+	for (size_t i = 0; i < sizeof(frame) / sizeof(*frame); i++) {
+		const struct grove__json_span *span = &l->span[frame[i].member];
 
-		at += strlen(grove__pi_members[members[i]].name) + 3;
-		if (!grove__json_has(l, members[i]) || span->off != at)
+		at += frame[i].before;
+		if (!grove__json_has(l, frame[i].member) || span->off != at)
 			return false;
-		at += span->len + 1;
+		at += span->len;
 	}
-	return at == l->value.len && spells(grove__json_span_of(l, line, PI_ID), e->id) &&
+	return at + 1 == l->value.len && spells(grove__json_span_of(l, line, PI_ID), e->id) &&
 	       (e->parent_is == PARENT_NULL || spells(grove__json_span_of(l, line, PI_PARENT), e->parent)) &&
 	       is_iso(grove__json_span_of(l, line, PI_TIME), e->time);
 }
@@ -368,6 +384,8 @@ const struct grove__dialect grove__dialect_pi = {
 	},
 	.text = {
 		.pieces = grove__pi_pieces,
+		.framed = grove__pi_framed,
+		.message_pieces = grove__pi_message_pieces,
 		.prompt = grove__pi_prompt,
 	},
 	.list = {

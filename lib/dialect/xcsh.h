@@ -160,6 +160,8 @@ int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	.read.id = "id", \
 	.read.by_value = true, \
 	.text.pieces = grove__pi_pieces, \
+	.text.framed = grove__pi_framed, \
+	.text.message_pieces = grove__pi_message_pieces, \
 	.text.prompt = grove__pi_prompt, \
 	.list.line = grove__xcsh_list, \
 	.list.modified_by_file = true, \

@@ -227,8 +227,9 @@ static inline bool grove__image_old(const struct grove__image *im)
 int grove__image_line(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d);
 /*
- * The same for rows that are mostly read in the order of the log: reads ahead.
- * For one thread at a time. Initialize to zero except for `until`.
+ * The same for rows that are mostly read in the order of the log: reads ahead. The value
+ * is in `out` or, as is usual, in what was read ahead, until the next call. For one thread
+ * at a time. Initialize to zero except for `until`.
  */
 struct grove__near {
 	uint64_t until;                    /* the tail of the log, as the caller knows it */
@@ -240,6 +241,9 @@ struct grove__near {
 int grove__image_line_near(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			   struct grove__near *near, struct grove_buf *out,
 			   struct grove_slice *value, struct grove_detail *d);
+/* Calls `fn` with each piece of text in the value of a row that a person would read. */
+int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
+			void *payload);
 /* Returns the message in the value of a row if its place is known, so that it need not be parsed. */
 bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
 			  struct grove_slice *out);

@@ -323,6 +323,21 @@ void grove__image_messages(struct grove__image *im, const uint32_t *rows, size_t
 	pthread_rwlock_unlock(&im->chain_lock);
 }
 
+int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
+			void *payload)
+{
+	const struct grove__dialect_text *text = &im->dialect->text;
+	const struct grove__spine *s = im->spine;
+	struct grove_slice message = { NULL, 0 };
+
+	/* the members before the message need not be parsed */
+	if (text->framed && grove__spine_flags(s, row) & ROW_FRAMED && !grove__image_old(im))
+		message = text->framed(value, grove__spine_name(grove__spine_id(s, row)).len);
+	if (message.ptr)
+		return text->message_pieces(message, grove__spine_role(s, row), fn, payload);
+	return text->pieces(value, grove__spine_kind(s, row), grove__spine_role(s, row), fn, payload);
+}
+
 /* This much is read at once, and a line must be much shorter for that to pay. */
 #define NEAR ((size_t)256 << 10)
 #define NEAR_LINE (NEAR / 8)
@@ -395,6 +410,10 @@ int grove__image_line_near(const struct grove__image *im, struct grove_store_log
 	/* what was read ahead may be older than a change in place: read the log */
 	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
 		return grove__image_line(im, log, row, out, value, d);
+	if (!grove__image_old(im) && !memchr(bytes, '\n', (size_t)at.len)) {
+		*value = grove__line_trim(grove__slice(bytes, (size_t)at.len));
+		return 0;
+	}
 	grove__buf_clear(out);
 	if (grove__buf_reserve(out, (size_t)at.len + GROVE__JSON_PAD) ||
 	    grove__buf_add(out, bytes, (size_t)at.len))

@@ -31,39 +31,54 @@ int64_t grove__js_days(int64_t year, int month, int day)
 	       (153 * month + 2) / 5 + day - 1 - EPOCH;
 }
 
-/* The digits at `at` of a fixed form, or a number above all limits. */
-static unsigned field(const char *p, unsigned at, unsigned width)
+/* Eight bytes, the first of them lowest. */
+static uint64_t load(const char *p)
 {
-	unsigned n = 0, bad = 0;
+	uint64_t w;
 
-	for (p += at; width--; p++) {
-		unsigned digit = (unsigned char)*p - (unsigned)'0';
+	memcpy(&w, p, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	w = __builtin_bswap64(w);
+#endif
+	return w;
+}
 
-		bad |= digit > 9;
-		n = n * 10 + digit;
-	}
-	return bad ? 10000 : n;
+/*
+ * Are these eight bytes those of `form`, but with any digits where `digits` has 0x0f? A digit
+ * is '0' with other low bits, to which 6 can be added without a carry.
+ */
+static bool has_form(const char *p, uint64_t form, uint64_t digits)
+{
+	const uint64_t six = UINT64_C(0x0606060606060606);
+	uint64_t w = load(p);
+
+	return !((w ^ form) & ~digits) && !(((w & digits) + (six & digits)) & digits << 4);
+}
+
+/* The number in two digits. */
+static unsigned two(const char *p)
+{
+	return (unsigned)(p[0] - '0') * 10 + (unsigned)(p[1] - '0');
 }
 
 bool grove__js_iso_parse(struct grove_slice text, int64_t *ms)
 {
 	const char *p = text.ptr;
-	unsigned year, month, day, hour, minute, second, milli;
+	unsigned month, day, hour, minute, second, milli;
 
-	if (text.len != 24 || p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' ||
-	    p[16] != ':' || p[19] != '.' || p[23] != 'Z')
+	if (text.len != 24 || !has_form(p, UINT64_C(0x2d30302d30303030), UINT64_C(0x000f0f000f0f0f0f)) || /* 0000-00- */
+	    !has_form(p + 8, UINT64_C(0x30303a3030543030), UINT64_C(0x0f0f000f0f000f0f)) ||              /* 00T00:00 */
+	    !has_form(p + 16, UINT64_C(0x5a3030302e30303a), UINT64_C(0x000f0f0f000f0f00)))               /* :00.000Z */
 		return false;
-	year = field(p, 0, 4);
-	month = field(p, 5, 2);
-	day = field(p, 8, 2);
-	hour = field(p, 11, 2);
-	minute = field(p, 14, 2);
-	second = field(p, 17, 2);
-	milli = field(p, 20, 3);
-	if (year > 9999 || month - 1 > 11 || day - 1 > 30 || hour > 23 || minute > 59 ||
-	    second > 59 || milli > 999)
+	month = two(p + 5);
+	day = two(p + 8);
+	hour = two(p + 11);
+	minute = two(p + 14);
+	second = two(p + 17);
+	milli = two(p + 20) * 10 + (unsigned)(p[22] - '0');
+	if (month - 1 > 11 || day - 1 > 30 || hour > 23 || minute > 59 || second > 59)
 		return false;
-	*ms = grove__js_days(year, (int)month, (int)day) * GROVE__JS_MS_DAY +
+	*ms = grove__js_days(two(p) * 100 + two(p + 2), (int)month, (int)day) * GROVE__JS_MS_DAY +
 	      ((hour * 60 + minute) * 60 + second) * 1000 + milli;
 	return true;
 }

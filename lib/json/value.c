@@ -150,24 +150,25 @@ static const char *skip_container(const char *p, const char *end)
 
 static const char *skip_scalar(const char *p, const char *end)
 {
-	while (p < end && *p != ',' && *p != '}' && *p != ']' && !grove__json_is_space(*p))
+	while (p < end && ((unsigned char)(*p - '0') < 10 ||
+			   (*p != ',' && *p != '}' && *p != ']' && !grove__json_is_space(*p))))
 		p++;
 	return p;
 }
 
+/* Returns the end of the value that starts at `p`. */
+static inline const char *skip_value(const char *p, const char *end)
+{
+	if (p == end)
+		return end;
+	if (*p == '"')
+		return skip_string(p, end);
+	return *p == '{' || *p == '[' ? skip_container(p, end) : skip_scalar(p, end);
+}
+
 size_t grove__json_skip(const char *p, const char *end)
 {
-	const char *q;
-
-	if (p == end)
-		return 0;
-	if (*p == '"')
-		q = skip_string(p, end);
-	else if (*p == '{' || *p == '[')
-		q = skip_container(p, end);
-	else
-		q = skip_scalar(p, end);
-	return (size_t)(q - p);
+	return (size_t)(skip_value(p, end) - p);
 }
 
 void grove__json_iter_init(struct grove__json_iter *it, struct grove_slice value)
@@ -228,7 +229,7 @@ static const char *walk_object(const char *p, const char *end, const char *const
 
 		p = grove__json_skip_space(p + key.len, end);
 		p = grove__json_skip_space(p + (p < end), end); /* the colon */
-		len = grove__json_skip(p, end);
+		len = (size_t)(skip_value(p, end) - p);
 		/* most differ in their first two bytes, if it has two */
 		for (size_t i = 0; i < nr; i++)
 			if (((*names[i] == first && (!first || names[i][1] == second)) || !plain) &&

@@ -131,8 +131,7 @@ static int each_line(struct columns *c, uint32_t *list, uint32_t nr,
 
 static int note_failure(struct columns *c, uint32_t row, struct grove_slice line)
 {
-	return c->v->image->dialect->text.pieces(line, grove__spine_kind(c->s, row),
-						 grove__spine_role(c->s, row), see_failure, &c->failed[row - c->from]);
+	return grove__image_pieces(c->v->image, row, line, see_failure, &c->failed[row - c->from]);
 }
 
 static int find_failures(struct columns *c, struct grove_detail *d)

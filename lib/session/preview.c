@@ -88,8 +88,7 @@ int grove__preview_line(struct grove_view *v, uint32_t row, struct grove_slice l
 {
 	struct choosing c = { .max = max, .out = out, .start = out->len, .p = p };
 
-	return finish(&c, v->image->dialect->text.pieces(line, grove__spine_kind(v->image->spine, row),
-							 grove__spine_role(v->image->spine, row), consider, &c));
+	return finish(&c, grove__image_pieces(v->image, row, line, consider, &c));
 }
 
 int grove__view_preview(struct grove_view *v, uint32_t row, size_t max, struct grove_buf *out,

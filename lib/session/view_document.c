@@ -205,35 +205,39 @@ int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sin
 	return rc < 0 ? rc : end;
 }
 
+/* Reports an entry of gigabytes by its length; it does not hide the others. */
+static int tell_too_long(uint64_t len, grove_piece_fn *fn, void *payload)
+{
+	char text[64];
+	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"), .error = 1 };
+
+	p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
+						     (unsigned long long)len));
+	return fn(payload, &p);
+}
+
 int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
 		       void *payload, struct grove_detail *d)
 {
-	const struct grove__spine *s = v->image->spine;
 	struct grove_buf line = GROVE_BUF_INIT;
+	bool near = false;
 	int rc = 0;
 
 	if (value.ptr) {
 		; /* at hand */
 	} else if (!pthread_mutex_trylock(&v->near_lock)) {
-		/* threads that read one view at the same time take turns */
+		/* another thread, or `fn` itself, does not wait for what was read ahead: it reads a line */
+		near = true;
 		rc = grove__image_line_near(v->image, v->log, row, &v->near, &line, &value, d);
-		pthread_mutex_unlock(&v->near_lock);
 	} else {
 		rc = grove__image_line(v->image, v->log, row, &line, &value, d);
 	}
-	if (!rc) {
-		rc = v->image->dialect->text.pieces(value, grove__spine_kind(s, row), grove__spine_role(s, row),
-					       fn, payload);
-	} else if (rc == GROVE_ETOOBIG) {
-		/* one entry of gigabytes does not hide the others */
-		char text[64];
-		struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"),
-					 .error = 1 };
-
-		p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
-						(unsigned long long)grove__spine_len(s, row)));
-		rc = fn(payload, &p);
-	}
+	if (!rc)
+		rc = grove__image_pieces(v->image, row, value, fn, payload);
+	else if (rc == GROVE_ETOOBIG)
+		rc = tell_too_long(grove__spine_len(v->image->spine, row), fn, payload);
+	if (near)
+		pthread_mutex_unlock(&v->near_lock);
 	grove__buf_release(&line);
 	return rc;
 }

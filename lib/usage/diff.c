@@ -190,7 +190,7 @@ static int read_rows(struct side *s, struct grove__turns *t, const uint32_t *lis
 
 		rc = grove__turns_add(t, row, value);
 		if (!rc && by_tools(role))
-			rc = im->dialect->text.pieces(value, grove__spine_kind(im->spine, row), role, on_piece, s);
+			rc = grove__image_pieces(im, row, value, on_piece, s);
 		if (rc) {
 			rc = grove__fail_nomem(d);
 			break;

@@ -16,6 +16,7 @@
 #include <locale.h>
 #include <time.h>
 
+#include "js/calendar.h"
 #include "js/js.h"
 
 #define str grove__slice_str
@@ -331,6 +332,36 @@ static void dates_without_a_zone_are_local(void **state)
 	free(kept);
 }
 
+/* Any other byte anywhere: what is read is printed the same, and what is refused is no digit in place of one. */
+static void a_time_of_the_fixed_form_is_read_as_it_prints(void **state)
+{
+	static const char form[] = "2026-05-03T09:00:00.123Z";
+	char text[sizeof(form)], out[GROVE__JS_ISO_MAX];
+	int64_t ms;
+
+	(void)state;
+	for (size_t at = 0; at + 1 < sizeof(form); at++)
+		for (int c = 0; c < 256; c++) {
+			bool digit = form[at] >= '0' && form[at] <= '9', taken;
+
+			memcpy(text, form, sizeof(form));
+			text[at] = (char)c;
+			taken = grove__js_iso_parse(grove__slice(text, 24), &ms);
+			if (digit ? c < '0' || c > '9' : c != form[at])
+				assert_false(taken);
+			if (taken) {
+				assert_int_equal(grove__js_iso(out, ms), 24);
+				assert_memory_equal(out, text, 24);
+			}
+		}
+	assert_true(grove__js_iso_parse(str("9999-12-31T23:59:59.999Z"), &ms));
+	assert_false(grove__js_iso_parse(str("2026-05-03T24:00:00.000Z"), &ms));
+	assert_false(grove__js_iso_parse(str("2026-05-03T23:60:00.000Z"), &ms));
+	assert_false(grove__js_iso_parse(str("2026-00-03T23:00:00.000Z"), &ms));
+	assert_false(grove__js_iso_parse(str("2026-05-00T23:00:00.000Z"), &ms));
+	assert_false(grove__js_iso_parse(str("2026-05-03T09:00:00.12Z"), &ms));
+}
+
 static void times_print_as_to_iso_string_does(void **state)
 {
 	char out[GROVE__JS_ISO_MAX];
@@ -421,6 +452,7 @@ int main(void)
 		cmocka_unit_test(dates_of_the_standard_are_read),
 		cmocka_unit_test(dates_as_people_and_logs_write_them_are_read),
 		cmocka_unit_test(dates_without_a_zone_are_local),
+		cmocka_unit_test(a_time_of_the_fixed_form_is_read_as_it_prints),
 		cmocka_unit_test(times_print_as_to_iso_string_does),
 		cmocka_unit_test(every_day_reads_back_from_its_form),
 	};

@@ -15,7 +15,7 @@ enum {
 	LITE_COMMIT,
 	LITE_LINES,        /* session_id, from, until -> seq, rowid, length, line unless it is long */
 	LITE_LINE,         /* session_id, seq -> rowid, length, line unless it is long */
-	LITE_BESIDE,       /* rowid, how many, session_id, rowid - seq -> seq, line of the rows from there on */
+	LITE_BESIDE,       /* rowid -> session_id, seq, line of the rows from there on, of any session */
 	LITE_NR
 };
 

@@ -102,14 +102,14 @@ static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading 
  */
 static int take_beside(sqlite3_stmt *st, struct sql_reading *r)
 {
-	const void *line;
+	const void *id = sqlite3_column_blob(st, 0), *line;
 	size_t len;
 
-	if ((uint64_t)sqlite3_column_int64(st, 0) != r->run->next ||
-	    sqlite3_column_type(st, 1) != SQLITE_BLOB)
+	if ((uint64_t)sqlite3_column_int64(st, 1) != r->run->next || sqlite3_column_bytes(st, 0) != GROVE__SQL_ID ||
+	    memcmp(id, r->log->id, GROVE__SQL_ID) || sqlite3_column_type(st, 2) != SQLITE_BLOB)
 		return GROVE__SQL_NONE;
-	line = sqlite3_column_blob(st, 1);
-	len = (size_t)sqlite3_column_bytes(st, 1);
+	line = sqlite3_column_blob(st, 2);
+	len = (size_t)sqlite3_column_bytes(st, 2);
 	if (len >= r->cap - r->run->len)
 		return GROVE__SQL_NONE;
 	if (len)
@@ -139,12 +139,12 @@ static int step_beside(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_readi
 }
 
 /*
- * Starts at the row of the first line. That takes half the time of using the index.
- * Lines that are not there are looked up.
+ * Starts at the row of the first line. That takes less than half the time of using the
+ * index. Lines that are not there are looked up.
  */
 static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grove_detail *d)
 {
-	int64_t next = (int64_t)r->run->next, rowid;
+	int64_t rowid;
 	sqlite3_stmt *st;
 	int rc = find_line(c, r->log->id, r->run->next, &st, d);
 
@@ -156,9 +156,6 @@ static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grov
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(st, 1, rowid);
-	sqlite3_bind_int64(st, 2, (int64_t)r->until - next);
-	sqlite3_bind_blob(st, 3, r->log->id, GROVE__SQL_ID, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 4, rowid - next);
 	return step_beside(c, st, r, d);
 }
 

@@ -17,8 +17,7 @@ static const char *const text[LITE_NR - SQL_NR] = {
 	[LITE_LINE - SQL_NR] = ("SELECT " LINE_UNLESS_LONG
 				"FROM entries WHERE session_id = ? AND seq = ?"),
 	/* by rowid and not by the index, which the plus signs prevent */
-	[LITE_BESIDE - SQL_NR] = "SELECT seq, line FROM entries WHERE rowid >= ?1 AND rowid < ?1 + ?2 "
-				 "AND +session_id = ?3 AND +seq = rowid - ?4 ORDER BY rowid",
+	[LITE_BESIDE - SQL_NR] = "SELECT session_id, seq, line FROM entries WHERE rowid >= ?1 ORDER BY rowid",
 };
 
 int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d)

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #define WINDOW ((uint64_t)1 << 20)
-#define GAP_LINES ((uint64_t)4)
-#define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than reading twice */
+#define GAP_LINES ((uint64_t)32)
+#define GAP ((uint64_t)32768)       /* reading over a gap is cheaper than reading twice, and waiting for it */
 #define AHEAD ((size_t)2)           /* windows that may be ready */
 #define AHEAD_FROM ((size_t)2048)   /* number of lines from which a reader pays */
 
@@ -103,6 +103,18 @@ static int fetch_window(const struct grove__rows *r, struct window *w, uint64_t 
 	return rc;
 }
 
+/* The bytes of the lines between two rows, if they are few and short enough to be read over; else more than GAP. */
+static uint64_t gap_bytes(const struct grove__rows *r, uint32_t from, uint32_t to, uint64_t lines)
+{
+	uint64_t bytes = 0;
+
+	if (lines > GAP_LINES)
+		return GAP + 1;
+	for (uint32_t row = from + 1; row < to && bytes <= GAP; row++)
+		bytes += grove__spine_len(r->im->spine, row) + 1;
+	return bytes;
+}
+
 /* The same if positions count lines. */
 static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
 {
@@ -112,12 +124,15 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 	size_t i;
 
 	for (i = first + 1; i < r->nr; i++) {
-		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i)) + 1;
+		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i)) + 1, gap;
 
-		if (p < end || p - end > GAP_LINES || bytes + n > WINDOW)
+		if (p < end)
+			break;
+		gap = gap_bytes(r, row_at(r, i - 1), row_at(r, i), p - end);
+		if (gap > GAP || bytes + gap + n > WINDOW)
 			break;
 		end = p + 1;
-		bytes += n;
+		bytes += gap + n;
 	}
 	w->line = pos;
 	w->off = 0;

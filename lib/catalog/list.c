@@ -17,8 +17,20 @@
 #include <stdlib.h>
 
 
-/* This many files are examined before the search for files continues. */
+/* This many files are examined at a time, while the search for files continues. */
 #define BATCH ((size_t)1 << 12)
+
+/*
+ * There may be a million empty files, which are not sessions: they are dropped while
+ * directories are still being read. One batch is filled with what a directory has, while
+ * a second thread examines the files of the other.
+ */
+struct batch {
+	struct grove__list_task *tasks;
+	size_t nr, cap;
+	size_t looked;                   /* atomic: tasks whose file is being, or has been, examined */
+	struct grove__arena texts;       /* of its tasks */
+};
 
 /* A session that a user could name. */
 struct id {
@@ -37,7 +49,9 @@ struct lister {
 	size_t nr, cap, next;
 	size_t looked, seen;         /* tasks whose file is being, or has been, examined */
 	struct grove__arena names;       /* of projects */
-	struct grove__arena batch;       /* of tasks whose files have not been examined yet */
+	struct batch batch[2];           /* tasks that are not yet among those above */
+	struct batch *filling, *full;    /* the batches; full: NULL if there is none yet */
+	struct grove__pool looker;       /* examines the full one */
 	struct grove_buf path;
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
@@ -74,18 +88,14 @@ static int name_task(struct lister *li, struct grove__arena *a, struct grove__li
 	return t->session && t->sub ? 0 : grove__fail_nomem(li->d);
 }
 
-/*
- * Examines several files at a time, since examining one takes little longer than taking
- * the lock.
- */
-static void look(void *payload, unsigned thread)
+enum { AT_ONCE = 64 };  /* examining one file takes little longer than taking a lock */
+
+/* Examines files until all tasks are taken, and says when the last one is done. */
+static void look(struct lister *li)
 {
-	enum { SOME = 64 };
-	struct lister *li = payload;
 	struct grove__sys_dir near;
 	size_t from = 0, to = 0;
 
-	(void)thread;
 	grove__sys_dir_init(&near);
 	do {
 		pthread_mutex_lock(&li->lock);
@@ -93,7 +103,7 @@ static void look(void *payload, unsigned thread)
 		if (li->seen == li->nr)
 			pthread_cond_broadcast(&li->loading);
 		from = li->looked;
-		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
+		to = li->looked = li->nr - from < AT_ONCE ? li->nr : from + AT_ONCE;
 		pthread_mutex_unlock(&li->lock);
 		for (size_t i = from; i < to && !li->recalls; i++)
 			grove__list_look(&li->tasks[i], &near);
@@ -101,39 +111,81 @@ static void look(void *payload, unsigned thread)
 	grove__sys_dir_release(&near);
 }
 
-/*
- * There may be a million empty files, which are not sessions: they are dropped while
- * directories are still being read.
- */
-static int look_at_batch(struct lister *li)
+/* The same for a full batch. */
+static void look_at_batch(void *payload, unsigned thread)
 {
-	size_t from = li->looked, nr = from;
+	struct batch *b = ((struct lister *)payload)->full;
+	struct grove__sys_dir near;
+	size_t from;
+
+	(void)thread;
+	grove__sys_dir_init(&near);
+	while ((from = __atomic_fetch_add(&b->looked, AT_ONCE, __ATOMIC_RELAXED)) < b->nr)
+		for (size_t i = from; i < b->nr && i < from + AT_ONCE; i++)
+			grove__list_look(&b->tasks[i], &near);
+	grove__sys_dir_release(&near);
+}
+
+/* Moves the tasks of a batch to the others, without empty files. */
+static int keep_batch(struct lister *li, struct batch *b)
+{
+	size_t nr = 0;
 	int rc = 0;
 
-	grove__pool_run(2, look, li);
-	for (size_t i = from; i < li->nr; i++)
-		if (!grove__list_is_empty(&li->tasks[i]))
-			li->tasks[nr++] = li->tasks[i];
-	if (nr == li->nr)
-		grove__arena_join(&li->out->texts, &li->batch);
-	for (size_t i = from; i < nr && nr < li->nr && !rc; i++) {
-		struct grove__list_task *t = &li->tasks[i];
+	for (size_t i = 0; i < b->nr; i++)
+		if (!grove__list_is_empty(&b->tasks[i]))
+			b->tasks[nr++] = b->tasks[i];
+	if (nr == b->nr)
+		grove__arena_join(&li->out->texts, &b->texts);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		struct grove__list_task t = b->tasks[i];
 
-		rc = name_task(li, &li->out->texts, t, t->path, t->session, t->sub);
+		if (nr < b->nr)
+			rc = name_task(li, &li->out->texts, &t, t.path, t.session, t.sub);
+		if (!rc && grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)))
+			rc = grove__fail_nomem(li->d);
+		if (!rc)
+			li->tasks[li->nr++] = t;
 	}
-	grove__arena_clear(&li->batch);
-	li->nr = li->looked = li->seen = nr;
+	grove__arena_clear(&b->texts);
+	b->nr = b->looked = 0;
+	return rc;
+}
+
+/* Helps to examine the full batch, and waits for its end. */
+static int end_batch(struct lister *li)
+{
+	int rc;
+
+	if (!li->full)
+		return 0;
+	look_at_batch(li, 0);
+	grove__pool_end(&li->looker);
+	rc = keep_batch(li, li->full);
+	li->looked = li->seen = li->nr;
+	return rc;
+}
+
+static int begin_batch(struct lister *li)
+{
+	int rc = end_batch(li);
+	struct batch *next = li->filling == li->batch ? li->batch + 1 : li->batch;
+
+	li->full = li->filling;
+	li->filling = next;
+	grove__pool_begin_one(&li->looker, look_at_batch, li);
 	return rc;
 }
 
 static int collect(void *payload, const struct grove_key *key)
 {
 	struct lister *li = payload;
+	struct batch *b = li->filling;
 	struct grove__list_task t = { .root = li->root };
 	int rc;
 
 	grove__buf_clear(&li->path);
-	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)) ||
+	if (grove__array_room(&b->tasks, &b->cap, b->nr, sizeof(*b->tasks)) ||
 	    grove__store_describe(li->root->store, key, &li->path))
 		return grove__fail_nomem(li->d);
 	if (!li->project || strcmp(li->project, key->project))
@@ -142,11 +194,11 @@ static int collect(void *payload, const struct grove_key *key)
 	t.url = li->url;
 	if (!t.project)
 		return grove__fail_nomem(li->d);
-	rc = name_task(li, &li->batch, &t, grove__buf_slice(&li->path).ptr, key->session, key->subpath);
+	rc = name_task(li, &b->texts, &t, grove__buf_slice(&li->path).ptr, key->session, key->subpath);
 	if (rc)
 		return rc;
-	li->tasks[li->nr++] = t;
-	return li->nr - li->looked < BATCH ? 0 : look_at_batch(li);
+	b->tasks[b->nr++] = t;
+	return b->nr < BATCH || li->recalls ? 0 : begin_batch(li);
 }
 
 /* --- one session --- */
@@ -339,7 +391,7 @@ static void work(void *payload, unsigned thread)
 	struct grove__list_task *t;
 	int rc;
 
-	look(li, thread);
+	look(li);
 	pthread_mutex_lock(&li->lock);
 	while (!li->loaded || li->seen < li->nr)
 		pthread_cond_wait(&li->loading, &li->lock);
@@ -440,14 +492,16 @@ static bool is_flat(const struct lister *li, const struct grove__root *root)
 static int gather(struct lister *li)
 {
 	struct grove *g = li->g;
-	int rc = 0;
+	int rc = 0, end;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		li->root = &g->roots[i];
 		li->project = NULL;
 		li->url = grove__arena_dup(&li->out->texts, grove__slice_str(li->root->store->url));
-		if (!li->url)
-			return grove__fail_nomem(li->d);
+		if (!li->url) {
+			rc = grove__fail_nomem(li->d);
+			break;
+		}
 		if (is_flat(li, li->root)) {
 			rc = grove__store_list(li->root->store, "", collect, li, li->d);
 			continue;
@@ -456,9 +510,11 @@ static int gather(struct lister *li)
 		if (!rc && !li->cwd && !li->root->archive)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
-	/* the result refers to their paths */
-	grove__arena_join(&li->out->texts, &li->batch);
-	return rc;
+	end = end_batch(li);
+	rc = rc ? rc : end;
+	/* the last ones are examined by those who read them */
+	end = keep_batch(li, li->filling);
+	return rc ? rc : end;
 }
 
 static void load(void *payload, unsigned thread)
@@ -617,13 +673,19 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	pthread_mutex_init(&li.lock, NULL);
 	pthread_cond_init(&li.loading, NULL);
 	grove__arena_init(&li.names);
-	grove__arena_init(&li.batch);
+	grove__arena_init(&li.batch[0].texts);
+	grove__arena_init(&li.batch[1].texts);
+	li.filling = li.batch;
 	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
 	pthread_cond_destroy(&li.loading);
 	pthread_mutex_destroy(&li.lock);
 	/* items say where they are */
 	grove__arena_join(&out->texts, &li.names);
 	grove__buf_release(&li.path);
+	for (size_t i = 0; i < 2; i++) {
+		grove__arena_release(&li.batch[i].texts);
+		free(li.batch[i].tasks);
+	}
 	free(li.tasks);
 	settle_ids(&li);
 	if (!rc)

@@ -185,8 +185,10 @@ static void finalize(sqlite3_stmt **st)
 /* Finalizes the statements for writing, so that the tables can be created again. */
 static void unprepare(struct grove__search_index *ix)
 {
-	for (int i = 0; i < SEARCH_CLASSES; i++)
+	for (int i = 0; i < SEARCH_CLASSES; i++) {
 		finalize(&ix->add_words[i]);
+		finalize(&ix->find[i]);
+	}
 	finalize(&ix->add_doc);
 	finalize(&ix->add_part);
 	finalize(&ix->add_form);

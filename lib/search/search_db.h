@@ -36,6 +36,7 @@ struct grove__search_index {
 	size_t nr_log_of;
 
 	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *add_form, *add_said, *drop_file, *put_file, *one_file, *of_stem;
+	sqlite3_stmt *find[SEARCH_CLASSES];
 	struct grove_buf session, cwd, name;
 	/* while it is asked */
 	const struct grove__search_ask *ask;

@@ -243,21 +243,30 @@ static const char of_docs[] =
 	"WHERE words MATCH ?1 AND grove_file(d.file) AND grove_wants(d.role, d.time) "
 	"ORDER BY words.rowid DESC";
 
+/* Makes a statement ready for the next query. `step`: what the last step returned. */
+static int end_finding(struct grove__search_index *ix, sqlite3_stmt *st, int rc, int step)
+{
+	rc = rc ? rc : grove__search_db_code(ix, step);
+	if (st) {
+		sqlite3_reset(st);
+		sqlite3_clear_bindings(st);
+	}
+	return rc;
+}
+
 /* Searches the messages. */
 static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
 {
-	sqlite3_stmt *st = NULL;
 	size_t most = out->nr + (ix->ask->most > DOCS ? ix->ask->most : DOCS);
-	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &st);
+	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &ix->find[SEARCH_TEXT]);
+	sqlite3_stmt *st = ix->find[SEARCH_TEXT];
 
 	if (!rc)
 		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
 	while (!rc && out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_hit(ix, st, out);
 	out->cut |= out->nr >= most;
-	rc = rc ? rc : grove__search_db_code(ix, step);
-	sqlite3_finalize(st);
-	return rc;
+	return end_finding(ix, st, rc, step);
 }
 
 static const char *const of_parts[SEARCH_CLASSES] = {
@@ -352,8 +361,8 @@ static int find_parts(struct parts *p, const char *match)
 {
 	const struct grove__search_ask *ask = p->ix->ask;
 	size_t most = p->out->nr + (ask->most > ENTRIES ? ask->most : ENTRIES);
-	sqlite3_stmt *st = NULL;
-	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &st);
+	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &p->ix->find[p->class]);
+	sqlite3_stmt *st = p->ix->find[p->class];
 
 	if (!rc) {
 		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
@@ -363,9 +372,7 @@ static int find_parts(struct parts *p, const char *match)
 	while (!rc && p->out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_part(p, st);
 	p->out->cut |= p->out->nr >= most;
-	rc = rc ? rc : grove__search_db_code(p->ix, step);
-	sqlite3_finalize(st);
-	return rc;
+	return end_finding(p->ix, st, rc, step);
 }
 
 /* The words of the index that have a stem, other than the stem itself. */

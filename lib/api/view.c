@@ -316,7 +316,7 @@ int grove_view_messages(const struct grove_view *v, const struct grove_context_o
 
 int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
 {
-	return grove__context_pieces(m, fn, payload);
+	return grove__context_pieces(m, SIZE_MAX, fn, payload);
 }
 
 int grove_message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,

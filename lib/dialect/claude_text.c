@@ -9,6 +9,7 @@ struct teller {
 	void *payload;
 	struct grove_buf text_room, title_room, call_room;
 	struct grove_slice call;  /* the id of the current call */
+	size_t max;               /* bytes of a text that are needed */
 };
 
 static const struct grove_slice nothing = { NULL, 0 };
@@ -19,7 +20,7 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 	struct grove_piece p = { .kind = kind, .error = error, .call = t->call };
 	int rc = grove__json_words(title, &t->title_room, &p.title);
 
-	rc = rc ? rc : grove__json_words(text, &t->text_room, &p.text);
+	rc = rc ? rc : grove__json_words_start(text, t->max, &t->text_room, &p.text);
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
@@ -138,9 +139,9 @@ static int release(struct teller *t, int rc)
 	return rc;
 }
 
-int grove__claude_block_pieces(struct grove_slice content, grove_piece_fn *fn, void *payload)
+int grove__claude_block_pieces(struct grove_slice content, size_t max, grove_piece_fn *fn, void *payload)
 {
-	struct teller t = { .fn = fn, .payload = payload };
+	struct teller t = { .fn = fn, .payload = payload, .max = max };
 
 	return release(&t, tell_blocks(&t, content));
 }
@@ -148,7 +149,7 @@ int grove__claude_block_pieces(struct grove_slice content, grove_piece_fn *fn, v
 int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			 grove_piece_fn *fn, void *payload)
 {
-	struct teller t = { .fn = fn, .payload = payload };
+	struct teller t = { .fn = fn, .payload = payload, .max = SIZE_MAX };
 	struct grove_slice v;
 	int rc;
 

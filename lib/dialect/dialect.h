@@ -154,9 +154,10 @@ struct grove__dialect_text {
 			      void *payload);
 	/*
 	 * Optional, where nothing but its content tells how a message with blocks reads. Calls
-	 * `fn` with the pieces of `content`, an array. NULL: ask with the line.
+	 * `fn` with the pieces of `content`, an array. Of a text only `max` bytes after its
+	 * leading white space are needed, and one more if there are more. NULL: ask with the line.
 	 */
-	int (*block_pieces)(struct grove_slice content, grove_piece_fn *fn, void *payload);
+	int (*block_pieces)(struct grove_slice content, size_t max, grove_piece_fn *fn, void *payload);
 	/*
 	 * Optional. Returns the raw content of a prompt, to be edited and sent again;
 	 * empty if the entry is not a prompt. NULL: the content is not returned.

@@ -25,15 +25,17 @@ static int text_start(struct grove_slice raw, size_t max, struct grove_buf *out)
 }
 
 /* Gets the first text of a message, whose content is a string or blocks. */
-static int first_text(struct grove_slice content, size_t max, struct grove_buf *out)
+static int first_text(const struct grove__message_members *m, size_t max, struct grove_buf *out)
 {
 	static const char *const name[] = { "text" };
-	struct grove_slice text;
+	struct grove_slice text, content = m->content;
 	struct grove__json_iter it;
 	int rc = 0;
 
 	if (grove__json_type_of(content) == JSON_STRING)
 		return text_start(content, max, out);
+	if (m->walked)
+		return m->text.ptr ? text_start(m->text, max, out) : 0;
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);
@@ -64,7 +66,7 @@ int grove__message_head(const struct grove__message_members *m, size_t max, stru
 
 	grove__buf_clear(role);
 	grove__buf_clear(text);
-	rc = first_text(m->content, max, &raw);
+	rc = first_text(m, max, &raw);
 	/* half a surrogate pair is not a character */
 	if (!rc)
 		rc = grove__utf8_repair_wtf8(text, grove__buf_slice(&raw));

@@ -10,6 +10,9 @@
 /* The members that are read from a message, raw; empty if absent. */
 struct grove__message_members {
 	struct grove_slice role, content, summary, output, usage, model, stop_reason;
+	/* once somebody has walked over the blocks of the content: the first text among them */
+	bool walked;
+	struct grove_slice text;
 };
 void grove__message_read(struct grove_slice message, struct grove__message_members *out);
 

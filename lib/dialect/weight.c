@@ -65,7 +65,8 @@ static size_t block_kind(struct grove_slice type)
 	return i;
 }
 
-static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth);
+static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth,
+			    struct grove_slice *text);
 
 static uint64_t add_block(struct grove__weight *w, struct grove_slice block, struct grove_slice of[MEMBERS],
 			  enum grove_part part, int depth)
@@ -79,12 +80,14 @@ static uint64_t add_block(struct grove__weight *w, struct grove_slice block, str
 	if (i == NR_BLOCKS)
 		return put(w, part, block.len);
 	if (blocks[i].part == GROVE_PART_TOOL_RESULTS && !depth)
-		return add_content(w, of[CONTENT], GROVE_PART_TOOL_RESULTS, 1);
+		return add_content(w, of[CONTENT], GROVE_PART_TOOL_RESULTS, 1, NULL);
 	of[TYPE] = block;
 	return put(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[blocks[i].member]));
 }
 
-static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth)
+/* *text (if not NULL) becomes the first text among blocks. */
+static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth,
+			    struct grove_slice *text)
 {
 	struct grove_slice of[MEMBERS];
 	struct grove__json_iter it;
@@ -95,8 +98,11 @@ static uint64_t add_content(struct grove__weight *w, struct grove_slice content,
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return put(w, part, length(content));
 	grove__json_iter_init(&it, content);
-	while (grove__json_next_members(&it, members, MEMBERS, of))
+	while (grove__json_next_members(&it, members, MEMBERS, of)) {
+		if (text && !text->ptr && grove__json_type_of(of[TEXT]) == JSON_STRING && length(of[TEXT]))
+			*text = of[TEXT];
 		tokens += add_block(w, it.value, of, part, depth);
+	}
 	return tokens;
 }
 
@@ -185,7 +191,7 @@ static bool broken_off(struct grove_slice stop)
 	return grove__json_string_is(stop, "aborted") || grove__json_string_is(stop, "error");
 }
 
-int grove__weight_add(struct grove__weight *w, struct grove_slice message, const struct grove__message_members *m,
+int grove__weight_add(struct grove__weight *w, struct grove_slice message, struct grove__message_members *m,
 		      uint32_t row, enum grove_role role, uint64_t *tokens)
 {
 	enum grove_part part;
@@ -197,8 +203,9 @@ int grove__weight_add(struct grove__weight *w, struct grove_slice message, const
 	if (!m->content.ptr && !m->summary.ptr && !m->output.ptr)
 		*tokens = put(w, part, message.len);
 	else
-		*tokens = add_content(w, m->content, part, 0) + add_content(w, m->summary, part, 0) +
-			  add_content(w, m->output, part, 0);
+		*tokens = add_content(w, m->content, part, 0, &m->text) + add_content(w, m->summary, part, 0, NULL) +
+			  add_content(w, m->output, part, 0, NULL);
+	m->walked = true;
 	if (role == GROVE_ROLE_COMPACTION_SUMMARY) {
 		w->summary = row;
 		w->billed = 0;

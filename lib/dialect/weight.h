@@ -28,7 +28,7 @@ void grove__weight_release(struct grove__weight *w);
  * Adds a message with the members `m`; `row` is its entry and `role` the entry's. *tokens
  * is the estimate for this message alone. Returns 0 or GROVE_ENOMEM.
  */
-int grove__weight_add(struct grove__weight *w, struct grove_slice message, const struct grove__message_members *m,
+int grove__weight_add(struct grove__weight *w, struct grove_slice message, struct grove__message_members *m,
 		      uint32_t row, enum grove_role role, uint64_t *tokens);
 /* Returns the tokens in use; *estimated is set if no reply's usage confirms them. */
 uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated);

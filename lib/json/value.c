@@ -387,6 +387,55 @@ int grove__json_words(struct grove_slice raw, struct grove_buf *room, struct gro
 	return rc;
 }
 
+/* Before the escape or character that a cut at `p` would divide; `begin` begins one. */
+static const char *cut_before(const char *begin, const char *p)
+{
+	enum { PAIR = 12 }; /* the longest escape: two surrogates */
+	const char *from = p - begin > PAIR ? p - PAIR : begin, *slash = memchr(from, '\\', (size_t)(p - from));
+
+	/* a backslash may belong to the one before it */
+	while (slash && slash > begin && slash[-1] == '\\')
+		slash--;
+	p = slash ? slash : p;
+	while (p > begin && ((unsigned char)*p & 0xc0) == 0x80)
+		p--;
+	return p;
+}
+
+static size_t leading_space(struct grove_slice text)
+{
+	size_t n = 0;
+
+	while (n < text.len && grove__json_is_space(text.ptr[n]))
+		n++;
+	return n;
+}
+
+int grove__json_words_start(struct grove_slice raw, size_t max, struct grove_buf *room, struct grove_slice *words)
+{
+	enum { MORE = 8 };   /* the end may have half of a surrogate pair, which does not count */
+	struct grove_slice start;
+	int rc;
+
+	/* with few escapes, twice as much is enough */
+	if (max > SIZE_MAX / 2 || raw.len / 4 <= max + MORE || grove__json_type_of(raw) != JSON_STRING)
+		return grove__json_words(raw, room, words);
+	start = grove__slice(raw.ptr + 1, 2 * (max + MORE));
+	start.len = (size_t)(cut_before(start.ptr, start.ptr + start.len) - start.ptr);
+	if (!memchr(start.ptr, '\\', start.len) && grove__utf8_valid(start)) {
+		*words = start;
+		rc = 0;
+	} else {
+		grove__buf_clear(room);
+		/* with a byte in the place of each quote */
+		rc = grove__json_text(room, grove__slice(start.ptr - 1, start.len + 2));
+		*words = grove__buf_slice(room);
+	}
+	if (rc || words->len > leading_space(*words) + max + MORE)
+		return rc;
+	return grove__json_words(raw, room, words);
+}
+
 double grove__json_number(struct grove_slice raw)
 {
 	enum { EXACT = 15 }; /* this many digits survive in every double */

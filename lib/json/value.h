@@ -74,6 +74,11 @@ int grove__json_text(struct grove_buf *out, struct grove_slice raw);
  * overwritten; empty for no value. Returns 0 or GROVE_ENOMEM.
  */
 int grove__json_words(struct grove_slice raw, struct grove_buf *room, struct grove_slice *words);
+/*
+ * The same, but of a long text it may be only the start: at least `max` bytes after the
+ * leading white space, and one more.
+ */
+int grove__json_words_start(struct grove_slice raw, size_t max, struct grove_buf *room, struct grove_slice *words);
 
 /* The number as a double (strtod, whatever the locale). */
 double grove__json_number(struct grove_slice raw);

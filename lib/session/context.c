@@ -493,7 +493,7 @@ static void teller_release(struct teller *t)
 }
 
 /* Adds a message to the parts, if they are asked for. */
-static int weigh(struct teller *t, struct grove_slice json, const struct grove__message_members *m, uint32_t row,
+static int weigh(struct teller *t, struct grove_slice json, struct grove__message_members *m, uint32_t row,
 		 uint64_t *tokens)
 {
 	const struct grove__spine *s = t->c->choice.im->spine;
@@ -756,7 +756,7 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 	return r->to->message(r->to->payload, &m);
 }
 
-int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
+int grove__context_pieces(const struct grove_message *m, size_t max, grove_piece_fn *fn, void *payload)
 {
 	const struct grove__message_at *at = m->at;
 	struct grove_view *v = at->r->v;
@@ -764,7 +764,7 @@ int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, voi
 	if (m->entry == GROVE_NO_ENTRY)
 		return 0;
 	if (at->content.ptr)
-		return v->image->dialect->text.block_pieces(at->content, fn, payload);
+		return v->image->dialect->text.block_pieces(at->content, max, fn, payload);
 	return grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
 }
 

@@ -104,5 +104,5 @@ int grove__message_preview(const struct grove_message *m, size_t max, struct gro
 {
 	struct choosing c = { .max = max, .out = out, .start = out->len, .p = p };
 
-	return finish(&c, grove__context_pieces(m, consider, &c));
+	return finish(&c, grove__context_pieces(m, max, consider, &c));
 }

@@ -402,7 +402,8 @@ int grove__context_messages(struct grove_view *v, const struct grove_context_opt
 /* As grove_message_pieces() says. */
 int grove__context_entries(struct grove_view *v, const struct grove_context_options *opt,
 			   struct grove_rows *out, struct grove_detail *d);
-int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
+/* The same for a message; of a text only `max` bytes are needed, as a dialect's block_pieces() says. */
+int grove__context_pieces(const struct grove_message *m, size_t max, grove_piece_fn *fn, void *payload);
 /*
  * view_document.c: reports the text of an entry that a person would read. `line` is its
  * line, or empty to read it.

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../lib/chance.h"
 #include "json/escape.h"
 #include "json/value.h"
 
@@ -379,6 +380,41 @@ static void assert_members(struct grove_slice object, const char *const *names, 
 	}
 }
 
+/* Whatever a text is made of, and wherever it would be cut. */
+static void the_start_of_a_text_is_that_of_the_whole(void **state)
+{
+	static const char *const parts[] = { "a", " ", "words ", "\\n", "\\\\", "\\\"", "\\u0041", "\\ud83d\\ude00", "\\ud83d",
+					     "é", "世", "😀", "\xff", "\xc3", "\x80\x80\x80\x80" };
+	struct chance c = chance_begin("json_value");
+	struct grove_buf raw = GROVE_BUF_INIT, room = GROVE_BUF_INIT, other = GROVE_BUF_INIT;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		uint32_t few = 1 + chance_below(&c, 15), nr = chance_below(&c, 120);
+		size_t max = chance_below(&c, 40), lead = 0;
+		struct grove_slice whole, start;
+
+		raw.len = 0;
+		assert_int_equal(grove__buf_add_char(&raw, '"'), 0);
+		for (uint32_t k = 0; k < nr; k++)
+			assert_int_equal(grove__buf_add_str(&raw, parts[chance_below(&c, few)]), 0);
+		assert_int_equal(grove__buf_add_char(&raw, '"'), 0);
+		assert_int_equal(grove__json_words(grove__buf_slice(&raw), &room, &whole), 0);
+		assert_int_equal(grove__json_words_start(grove__buf_slice(&raw), max, &other, &start), 0);
+		while (lead < whole.len && grove__json_is_space(whole.ptr[lead]))
+			lead++;
+		if (whole.len <= lead + max)
+			assert_int_equal(start.len, whole.len);
+		else
+			assert_true(start.len > lead + max);
+		if (whole.len)
+			assert_memory_equal(start.ptr, whole.ptr, whole.len < lead + max ? whole.len : lead + max);
+	}
+	grove__buf_release(&raw);
+	grove__buf_release(&room);
+	grove__buf_release(&other);
+}
+
 static void members_of_elements_are_those_of_a_walk_over_each(void **state)
 {
 	static const char *const names[] = { "type", "text", "", "te", "é", "none" };
@@ -434,6 +470,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_read_as_doubles),
 		cmocka_unit_test(integers_of_every_length_are_read),
 		cmocka_unit_test(texts_of_all_lengths_are_what_their_characters_say),
+		cmocka_unit_test(the_start_of_a_text_is_that_of_the_whole),
 		cmocka_unit_test(members_of_elements_are_those_of_a_walk_over_each),
 	};
 

@@ -52,19 +52,19 @@ int brief_node(struct brief *b, const struct shape *s, struct grove_view *v, uin
 	return err;
 }
 
-int brief_message(struct brief *b, const struct grove_message *m)
+int brief_message(struct brief *b, const struct grove_message *m, size_t max)
 {
 	struct grove_buf words = GROVE_BUF_INIT;
 	struct grove_preview p = { .size = sizeof(p) };
 
-	return take(b, grove_message_preview(m, BRIEF_TEXT, &words, &p), &words, &p);
+	return take(b, grove_message_preview(m, max < BRIEF_TEXT ? max : BRIEF_TEXT, &words, &p), &words, &p);
 }
 
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width)
 {
 	enum out_style style = OUT_PLAIN;
 	const char *mark = NULL;
-	unsigned used = 0;
+	unsigned used = 0, mark_columns = 1;
 	int titled = 0;
 
 	if (!b->found)
@@ -83,6 +83,7 @@ unsigned brief_print(struct out *o, const struct brief *b, unsigned width)
 		break;
 	case GROVE_PIECE_IMAGE:
 		mark = "image";
+		mark_columns = 5;
 		titled = 1;
 		break;
 	case GROVE_PIECE_OUTPUT:
@@ -96,8 +97,12 @@ unsigned brief_print(struct out *o, const struct brief *b, unsigned width)
 	}
 	if (style != OUT_PLAIN)
 		out_style(o, style);
-	if (mark)
-		used += out_fit(o, out_str(mark), width);
+	if (mark && mark_columns <= width) {
+		out_puts(o, mark);
+		used = mark_columns;
+	} else if (mark) {
+		used = out_fit(o, out_str(mark), width);
+	}
 	if (mark && used < width) {
 		out_bytes(o, " ", 1);
 		used++;

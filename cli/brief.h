@@ -23,8 +23,11 @@ struct brief {
 int brief_read(struct brief *b, struct grove_view *v, uint32_t i);
 /* The most telling part of a tree node: the first text of a reply, or else its first tool call. */
 int brief_node(struct brief *b, const struct shape *s, struct grove_view *v, uint32_t node);
-/* The same for the entry that a message comes from, within the callback for that message. */
-int brief_message(struct brief *b, const struct grove_message *m);
+/*
+ * The same for the entry that a message comes from, within the callback for that message;
+ * `max` bytes of its text are enough.
+ */
+int brief_message(struct brief *b, const struct grove_message *m, size_t max);
 /* Prints it within `width` columns; returns the columns used. */
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width);
 

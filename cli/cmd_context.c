@@ -167,7 +167,7 @@ static int on_message(void *payload, const struct grove_message *m)
 	struct grove_slice role = m->role.len ? m->role : out_str("-");
 	unsigned columns = out_width(role, is_narrow(l) ? ROLE_NARROW : ROLE_MAX);
 	struct brief b = { .found = 0 };
-	int err = r.has_text ? 0 : brief_message(&b, m);
+	int err = r.has_text ? 0 : brief_message(&b, m, l->text_max);
 
 	if (err)
 		return err;

@@ -271,6 +271,17 @@ void outline_end(struct outline *o, int last)
 	settle(o);
 }
 
+/* Below the last row there is nothing as long as there are rows above the first one. */
+static void fill(struct outline *o, size_t height)
+{
+	size_t row = o->cursor.top, next;
+
+	for (; height > 1 && row < o->nr && (next = outline_step(o, row, 1)) != row; height--)
+		row = next;
+	for (; height > 1 && (next = outline_step(o, o->cursor.top, -1)) != o->cursor.top; height--)
+		o->cursor.top = next;
+}
+
 void outline_fit(struct outline *o, size_t height)
 {
 	size_t top = o->cursor.at, up;
@@ -285,6 +296,7 @@ void outline_fit(struct outline *o, size_t height)
 	}
 	if (top > o->cursor.top)
 		o->cursor.top = top;
+	fill(o, height);
 }
 
 uint32_t outline_first(const struct outline *o)

@@ -242,6 +242,11 @@ static void replies_that_only_call_tools_are_passed_over(void **state)
 	assert_true(outline_at_leaf(&o));
 	outline_fit(&o, 3);
 	assert_int_equal(o.cursor.top, 4);
+	/* a taller window shows more above, not blank lines below */
+	outline_fit(&o, 4);
+	assert_int_equal(o.cursor.top, 2);
+	outline_fit(&o, 40);
+	assert_int_equal(o.cursor.top, 0);
 	assert_int_equal(outline_take(&o, f->v, SHAPE_NO_TOOLS, 0), 0);
 	outline_end(&o, 0);
 	outline_move(&o, 1);

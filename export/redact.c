@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum class { ALNUM = 1, DASH = 2, UPPER = 4, HEX = 8, DOT = 16, SLASH = 32 };
+enum class { ALNUM = 1, DASH = 2, UPPER = 4, HEX = 8, DOT = 16, SLASH = 32, MIXED = 64 };
 
 static const char *const names[REDACT_KINDS] = {
 	[REDACT_HOME] = "home-directory",
@@ -50,7 +50,7 @@ static const char *const names[REDACT_KINDS] = {
 static const struct prefix {
 	enum redact_kind kind;
 	const char *begins;
-	unsigned class;          /* the characters that follow */
+	unsigned class;          /* the characters that follow; MIXED: small ones, capitals and digits */
 	unsigned least;          /* how many at least */
 } prefixes[] = {
 	{ REDACT_ANTHROPIC_KEY, "sk-ant-", ALNUM | DASH, 20 },
@@ -65,8 +65,15 @@ static const struct prefix {
 	{ REDACT_GITLAB_TOKEN, "glrt-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glptt-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "gldt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glagent-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glcbt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glft-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "gloas-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glsoat-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "GR1348941", ALNUM | DASH, 20 },
 	{ REDACT_AWS_KEY, "AKIA", UPPER, 16 },
 	{ REDACT_AWS_KEY, "ASIA", UPPER, 16 },
+	{ REDACT_AWS_KEY, "ABSK", ALNUM | SLASH | MIXED, 100 },    /* Bedrock */
 	{ REDACT_GOOGLE_KEY, "AIza", ALNUM | DASH, 35 },
 	{ REDACT_GOOGLE_KEY, "ya29.", ALNUM | DASH, 20 },
 	{ REDACT_GOOGLE_KEY, "GOCSPX-", ALNUM | DASH, 20 },
@@ -76,6 +83,7 @@ static const struct prefix {
 	{ REDACT_SLACK_TOKEN, "xoxa-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxs-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxc-", ALNUM | DASH, 10 },
+	{ REDACT_SLACK_TOKEN, "xoxd-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxe-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xoxe.", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xapp-", ALNUM | DASH, 10 },
@@ -91,7 +99,10 @@ static const struct prefix {
 	{ REDACT_SENDGRID_KEY, "SG.", ALNUM | DASH | DOT, 40 },
 	{ REDACT_DIGITALOCEAN_TOKEN, "dop_v1_", HEX, 40 },
 	{ REDACT_DIGITALOCEAN_TOKEN, "doo_v1_", HEX, 40 },
+	{ REDACT_DIGITALOCEAN_TOKEN, "dor_v1_", HEX, 40 },
 	{ REDACT_SHOPIFY_TOKEN, "shpat_", HEX, 32 },
+	{ REDACT_SHOPIFY_TOKEN, "shpca_", HEX, 32 },
+	{ REDACT_SHOPIFY_TOKEN, "shppa_", HEX, 32 },
 	{ REDACT_SHOPIFY_TOKEN, "shpss_", HEX, 32 },
 	{ REDACT_GROQ_KEY, "gsk_", ALNUM, 40 },
 	{ REDACT_XAI_KEY, "xai-", ALNUM, 40 },
@@ -101,25 +112,60 @@ static const struct prefix {
 	{ REDACT_DATABRICKS_TOKEN, "dapi", HEX, 32 },
 	{ REDACT_AGE_KEY, "AGE-SECRET-KEY-1", UPPER, 50 },
 	{ REDACT_VAULT_TOKEN, "hvs.", ALNUM | DASH, 24 },
+	{ REDACT_VAULT_TOKEN, "hvb.", ALNUM | DASH, 24 },
 	{ REDACT_DOCKER_TOKEN, "dckr_pat_", ALNUM | DASH, 20 },
 	{ REDACT_FIGMA_TOKEN, "figd_", ALNUM | DASH, 30 },
 	{ REDACT_OTHER_KEY, "ATATT3", ALNUM | DASH, 40 },          /* Atlassian */
+	{ REDACT_OTHER_KEY, "BSA", ALNUM | DASH | MIXED, 28 },     /* Brave */
+	{ REDACT_OTHER_KEY, "CCIPAT_", ALNUM | DASH, 40 },         /* CircleCI */
+	{ REDACT_OTHER_KEY, "CFPAT-", ALNUM | DASH, 40 },          /* Contentful */
+	{ REDACT_OTHER_KEY, "EAAA", ALNUM | DASH | MIXED, 56 },    /* Square, Meta */
+	{ REDACT_OTHER_KEY, "HRKU-", ALNUM | DASH, 30 },           /* Heroku */
 	{ REDACT_OTHER_KEY, "NRAK-", UPPER, 20 },                  /* New Relic */
 	{ REDACT_OTHER_KEY, "PMAK-", ALNUM | DASH, 40 },           /* Postman */
 	{ REDACT_OTHER_KEY, "SK", HEX, 32 },                       /* Twilio */
+	{ REDACT_OTHER_KEY, "ak-", ALNUM | MIXED, 22 },            /* Modal */
+	{ REDACT_OTHER_KEY, "as-", ALNUM | MIXED, 22 },
+	{ REDACT_OTHER_KEY, "bkua_", HEX, 40 },                    /* Buildkite */
+	{ REDACT_OTHER_KEY, "crsr_", HEX, 60 },                    /* Cursor */
 	{ REDACT_OTHER_KEY, "csk-", ALNUM, 40 },                   /* Cerebras */
 	{ REDACT_OTHER_KEY, "dp.pt.", ALNUM, 40 },                 /* Doppler */
+	{ REDACT_OTHER_KEY, "e2b_", HEX, 40 },
+	{ REDACT_OTHER_KEY, "fc-", HEX, 32 },                      /* Firecrawl */
+	{ REDACT_OTHER_KEY, "fm2_", ALNUM | DASH | SLASH, 40 },    /* Fly.io */
+	{ REDACT_OTHER_KEY, "fo1_", ALNUM | DASH, 40 },
+	{ REDACT_OTHER_KEY, "fw_", ALNUM | MIXED, 24 },            /* Fireworks */
 	{ REDACT_OTHER_KEY, "glsa_", ALNUM | DASH, 32 },           /* Grafana */
+	{ REDACT_OTHER_KEY, "https://discord.com/api/webhooks/", ALNUM | DASH | SLASH, 60 },
+	{ REDACT_OTHER_KEY, "https://discordapp.com/api/webhooks/", ALNUM | DASH | SLASH, 60 },
+	{ REDACT_OTHER_KEY, "jina_", ALNUM | DASH, 60 },
 	{ REDACT_OTHER_KEY, "key-", HEX, 32 },                     /* Mailgun */
 	{ REDACT_OTHER_KEY, "lsv2_", ALNUM | DASH, 32 },           /* LangSmith */
+	{ REDACT_OTHER_KEY, "napi_", ALNUM, 60 },                  /* Neon */
+	{ REDACT_OTHER_KEY, "nfp_", ALNUM, 36 },                   /* Netlify */
 	{ REDACT_OTHER_KEY, "ntn_", ALNUM, 40 },                   /* Notion */
 	{ REDACT_OTHER_KEY, "nvapi-", ALNUM | DASH, 40 },          /* NVIDIA */
 	{ REDACT_OTHER_KEY, "ops_eyJ", ALNUM | DASH, 40 },         /* 1Password */
+	{ REDACT_OTHER_KEY, "pat-eu1-", HEX | DASH, 32 },          /* HubSpot */
+	{ REDACT_OTHER_KEY, "pat-na1-", HEX | DASH, 32 },
+	{ REDACT_OTHER_KEY, "pcsk_", ALNUM | DASH, 50 },           /* Pinecone */
+	{ REDACT_OTHER_KEY, "phx_", ALNUM, 40 },                   /* PostHog */
+	{ REDACT_OTHER_KEY, "pscale_", ALNUM | DASH | MIXED, 40 }, /* PlanetScale */
+	{ REDACT_OTHER_KEY, "pul-", HEX, 40 },                     /* Pulumi */
+	{ REDACT_OTHER_KEY, "re_", ALNUM | DASH | MIXED, 32 },     /* Resend */
 	{ REDACT_OTHER_KEY, "rubygems_", HEX, 32 },
 	{ REDACT_OTHER_KEY, "sb_secret_", ALNUM | DASH, 20 },      /* Supabase */
 	{ REDACT_OTHER_KEY, "sbp_", HEX, 32 },
+	{ REDACT_OTHER_KEY, "secret_", ALNUM | MIXED, 40 },        /* Notion */
+	{ REDACT_OTHER_KEY, "sgp_", ALNUM | DASH, 40 },            /* Sourcegraph */
+	{ REDACT_OTHER_KEY, "sk.eyJ", ALNUM | DASH | DOT, 60 },    /* Mapbox */
+	{ REDACT_OTHER_KEY, "sk_", HEX, 40 },                      /* ElevenLabs */
+	{ REDACT_OTHER_KEY, "sl.", ALNUM | DASH | MIXED, 100 },    /* Dropbox */
 	{ REDACT_OTHER_KEY, "sntrys_", ALNUM | DASH, 40 },         /* Sentry */
 	{ REDACT_OTHER_KEY, "sntryu_", HEX, 40 },
+	{ REDACT_OTHER_KEY, "sq0atp-", ALNUM | DASH, 20 },         /* Square */
+	{ REDACT_OTHER_KEY, "sq0csp-", ALNUM | DASH, 40 },
+	{ REDACT_OTHER_KEY, "tgp_v1_", ALNUM | DASH, 40 },         /* Together */
 	{ REDACT_OTHER_KEY, "tskey-", ALNUM | DASH, 20 },          /* Tailscale */
 	{ REDACT_OTHER_KEY, "tvly-", ALNUM | DASH, 24 },           /* Tavily */
 };
@@ -211,6 +257,13 @@ static const char *put_name(struct scan *s, enum redact_kind kind, const char *f
 
 /* Each returns where the match at `p` ends, or NULL. */
 
+static const char *skip(const char *p, const char *end, const char *set)
+{
+	while (p < end && *p && strchr(set, *p))
+		p++;
+	return p;
+}
+
 static int has_digit(const char *p, const char *end)
 {
 	while (p < end && !(*p >= '0' && *p <= '9'))
@@ -225,9 +278,18 @@ static int has_letter(const char *p, const char *end)
 	return p < end;
 }
 
+static int has_between(const char *p, const char *end, char first, char last)
+{
+	while (p < end && (*p < first || *p > last))
+		p++;
+	return p < end;
+}
+
 /* sk-learn-and-more is a name, but more than two letters before a dash suggest a key. */
 static int is_random(const struct prefix *x, const char *p, const char *end)
 {
+	if (x->class & MIXED)
+		return has_digit(p, end) && has_between(p, end, 'a', 'z') && has_between(p, end, 'A', 'Z');
 	return strcmp(x->begins, "sk-") || has_digit(p, end);
 }
 
@@ -340,6 +402,119 @@ static const char *bot_token(struct scan *s, const char *p)
 	return put_name(s, REDACT_OTHER_KEY, from, end);
 }
 
+/* ID.time.signature in base64, the token of a bot in Discord: a number begins with M, N or O there. */
+static const char *discord_token(struct scan *s, const char *p)
+{
+	const char *first = run_of(s, p, ALNUM), *second, *end;
+
+	if (!at_start(s, p) || first - p < 23 || first - p > 28 || first == s->end || *first != '.')
+		return NULL;
+	second = run_of(s, first + 1, ALNUM | DASH);
+	if (second - first != 7 || second == s->end || *second != '.')
+		return NULL;
+	end = run_of(s, second + 1, ALNUM | DASH);
+	return end - second > 27 ? put_name(s, REDACT_OTHER_KEY, p, end) : NULL;
+}
+
+/* patID.secret, of Airtable */
+static const char *airtable_token(struct scan *s, const char *p)
+{
+	const char *dot, *end;
+
+	if (!begins(s, p, "pat") || !at_start(s, p))
+		return NULL;
+	dot = run_of(s, p, ALNUM);
+	if (dot - p != 17 || dot == s->end || *dot != '.')
+		return NULL;
+	end = run_of(s, dot + 1, HEX);
+	return end - dot == 65 ? put_name(s, REDACT_OTHER_KEY, p, end) : NULL;
+}
+
+/* ID.atlasv1.secret, of Terraform. `p` is at the first dot. */
+static const char *terraform_token(struct scan *s, const char *p)
+{
+	static const char middle[] = ".atlasv1.";
+	const char *from = p, *end;
+
+	if (!begins(s, p, middle))
+		return NULL;
+	while (from > s->copied && is_alnum(from[-1]) && !follows_escape(s, from))
+		from--;
+	end = run_of(s, p + sizeof(middle) - 1, ALNUM | DASH);
+	return p - from >= 10 && end - p >= 60 ? put_name(s, REDACT_OTHER_KEY, from, end) : NULL;
+}
+
+/* 32 digits and the data center, of Mailchimp. `p` is at the dash. */
+static const char *mailchimp_key(struct scan *s, const char *p)
+{
+	const char *from = p, *end;
+
+	if (!begins(s, p, "-us"))
+		return NULL;
+	while (from > s->copied && is_hex(from[-1]) && !follows_escape(s, from))
+		from--;
+	end = p + 3;
+	while (end < s->end && *end >= '0' && *end <= '9')
+		end++;
+	if (p - from != 32 || !at_start(s, from) || end == p + 3 || end > p + 5 || (end < s->end && is_word(*end)))
+		return NULL;
+	return put_name(s, REDACT_OTHER_KEY, from, end);
+}
+
+/* curl -u name:password. Not what is no secret: -u 1000:1000, -u root:wheel. */
+static const char *user_option(struct scan *s, const char *p)
+{
+	size_t n = begins(s, p, "-u ") ? 3 : begins(s, p, "--user ") ? 7 : 0;
+	const char *colon, *value, *end;
+
+	if (!n || (p > s->begin && p[-1] != ' ' && !follows_escape(s, p)))
+		return NULL;
+	colon = run_of(s, skip(p + n, s->end, "\\\"'"), ALNUM | DASH | DOT);
+	if (colon == p + n || colon == s->end || *colon != ':')
+		return NULL;
+	value = colon + 1;
+	for (end = value; end < s->end && *end > ' ' && !strchr("\"'\\;<>`&|()$[{", *end); end++)
+		;
+	return end - value >= 6 && has_digit(value, end) && has_letter(value, end) ? put_name(s, REDACT_ASSIGNMENT, value, end)
+										    : NULL;
+}
+
+/* login NAME password SECRET, as in .netrc. `p` is at the word login. */
+static const char *netrc(struct scan *s, const char *p)
+{
+	static const char word[] = "password";
+	const char *at, *value, *end;
+
+	if (!begins(s, p, "login ") || !at_start(s, p))
+		return NULL;
+	for (at = p + 6; at < s->end && *at > ' ' && *at != '"' && *at != '\\'; at++)
+		;
+	/* on one line or two */
+	at = skip(at, s->end, " ");
+	if (begins(s, at, "\\n"))
+		at = skip(at + 2, s->end, " ");
+	if (at == p + 6 || !begins(s, at, word))
+		return NULL;
+	value = skip(at + sizeof(word) - 1, s->end, " ");
+	for (end = value; end < s->end && *end > ' ' && *end != '"' && *end != '\\'; end++)
+		;
+	return value > at + sizeof(word) - 1 && end - value >= 6 ? put_name(s, REDACT_ASSIGNMENT, value, end) : NULL;
+}
+
+/* Cookie: name=value; ..., up to the end of the header. `p` is at the colon. */
+static const char *cookie(struct scan *s, const char *p)
+{
+	const char *value = p + 2, *end;
+
+	if (p - s->begin < 6 || memcmp(p - 5, "ookie", 5) || (p[-6] | 0x20) != 'c' || !begins(s, p, ": "))
+		return NULL;
+	for (end = value; end < s->end && (unsigned char)*end >= ' ' && !strchr("\"'\\<>`", *end); end++)
+		;
+	while (end > value && end[-1] == ' ')
+		end--;
+	return end - value >= 20 && memchr(value, '=', (size_t)(end - value)) ? put_name(s, REDACT_BEARER, value, end) : NULL;
+}
+
 /* scheme://user:password@host: the password */
 static const char *url_password(struct scan *s, const char *p)
 {
@@ -421,13 +596,6 @@ static long secret_of(const char *begin, const char *end)
 		if (ends_with(begin, end, words[i].word))
 			return words[i].least;
 	return 0;
-}
-
-static const char *skip(const char *p, const char *end, const char *set)
-{
-	while (p < end && *p && strchr(set, *p))
-		p++;
-	return p;
 }
 
 /* "apiKey": "...", aws_secret_access_key = ..., X-Api-Key: ... `p` is at the colon or equals sign. */
@@ -634,27 +802,46 @@ static const char *match(struct scan *s, const char *p)
 		end = url_password(s, p);
 		end = end ? end : windows_home(s, p);
 		end = end ? end : bot_token(s, p);
+		end = end ? end : cookie(s, p);
 		return end ? end : named_secret(s, p);
 	case '/':
 		return home(s, p);
 	case '-':
 		end = private_key(s, p);
+		end = end ? end : mailchimp_key(s, p);
+		end = end ? end : user_option(s, p);
 		return end ? end : dashed_home(s, p);
+	case '.':
+		return terraform_token(s, p);
 	case 'B':
 	case 'b':
 		end = bearer(s, p);
-		return end ? end : basic(s, p);
+		end = end ? end : basic(s, p);
+		break;
+	case 'M':
+	case 'N':
+	case 'O':
+		end = discord_token(s, p);
+		break;
 	case 'e':
-		return jwt(s, p);
+		end = jwt(s, p);
+		break;
+	case 'l':
+		end = netrc(s, p);
+		break;
+	case 'p':
+		end = airtable_token(s, p);
+		break;
 	default:
-		return prefixed(s, p);
+		break;
 	}
+	return end ? end : prefixed(s, p);
 }
 
 /* Most bytes begin nothing. */
 static void mark_beginnings(char *begin)
 {
-	for (const char *p = "@%=:/-Bbe"; *p; p++)
+	for (const char *p = "@%=:/-.BbMNOelp"; *p; p++)
 		begin[(unsigned char)*p] = 1;
 	for (size_t i = 0; i < NR_PREFIXES; i++)
 		begin[(unsigned char)*prefixes[i].begins] = 1;

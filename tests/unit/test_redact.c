@@ -16,6 +16,8 @@
 
 #define A20 "a1b2c3d4e5f6g7h8i9j0"
 #define A40 A20 A20
+#define M20 "aB1c2D3e4F5g6H7i8J9k"
+#define M40 M20 M20
 #define U16 "ABCDEFGH12345678"
 #define X40 "0123456789abcdef0123456789abcdef01234567"
 
@@ -68,6 +70,31 @@ static void every_shape_is_replaced(void **state)
 		{ "sb" "p_" X40, "key-of-another-service" }, { "snt" "rys_" A40, "key-of-another-service" },
 		{ "snt" "ryu_" X40, "key-of-another-service" }, { "ts" "key-auth-" A40, "key-of-another-service" },
 		{ "tv" "ly-dev-" A40, "key-of-another-service" }, { "123456789:" "AA" A20 "abcdefghijklm", "key-of-another-service" },
+		{ "gl" "cbt-64_" A20, "gitlab-token" }, { "gl" "ft-" A20, "gitlab-token" }, { "gl" "oas-" A40, "gitlab-token" },
+		{ "gl" "agent-" A40, "gitlab-token" }, { "gl" "soat-" A20, "gitlab-token" }, { "GR" "1348941" A20, "gitlab-token" },
+		{ "AB" "SK" M40 M40 M40, "aws-key" }, { "xo" "xd-" A40, "slack-token" }, { "dor" "_v1_" X40, "digitalocean-token" },
+		{ "sh" "pca_" X40, "shopify-token" }, { "sh" "ppa_" X40, "shopify-token" }, { "hv" "b." A40, "vault-token" },
+		{ "BS" "A" M20 "abcdefgh", "key-of-another-service" }, { "CCI" "PAT_" A20 "_" X40, "key-of-another-service" },
+		{ "CF" "PAT-" A40, "key-of-another-service" }, { "EA" "AA" M40 M20, "key-of-another-service" },
+		{ "HR" "KU-AA" A40, "key-of-another-service" }, { "a" "k-" M20 "ab", "key-of-another-service" },
+		{ "a" "s-" M20 "ab", "key-of-another-service" }, { "bk" "ua_" X40, "key-of-another-service" },
+		{ "cr" "sr_" X40 X40, "key-of-another-service" }, { "e2" "b_" X40, "key-of-another-service" },
+		{ "f" "c-" "0123456789abcdef0123456789abcdef", "key-of-another-service" }, { "f" "m2_" A40 "/" A20, "key-of-another-service" },
+		{ "f" "o1_" A40, "key-of-another-service" }, { "f" "w_" M20 "abcd", "key-of-another-service" },
+		{ "https://discord" ".com/api/webhooks/123456789012345678/" A40 A20, "key-of-another-service" },
+		{ "ji" "na_" A40 A20, "key-of-another-service" }, { "na" "pi_" A40 A20, "key-of-another-service" },
+		{ "nf" "p_" A40, "key-of-another-service" }, { "pat" "-na1-12345678-1234-1234-1234-123456789abc", "key-of-another-service" },
+		{ "pc" "sk_" A40 "_" A20, "key-of-another-service" }, { "ph" "x_" A40, "key-of-another-service" },
+		{ "psc" "ale_tkn_" M40, "key-of-another-service" }, { "pu" "l-" X40, "key-of-another-service" },
+		{ "r" "e_aB1c2D3e_" M20 "abcd", "key-of-another-service" }, { "sec" "ret_" M40 "abc", "key-of-another-service" },
+		{ "sg" "p_" X40, "key-of-another-service" }, { "s" "k.ey" "J" A40 A20 "." A20, "key-of-another-service" },
+		{ "sk" "_" X40, "key-of-another-service" }, { "s" "l." M40 M40 M40, "key-of-another-service" },
+		{ "sq0" "atp-" A20, "key-of-another-service" }, { "sq0" "csp-" A40, "key-of-another-service" },
+		{ "tg" "p_v1_" A40, "key-of-another-service" },
+		{ "M" "TA" M20 "abc.G" "aB1cd." M20 "abcdefghijklmnopqr", "key-of-another-service" },
+		{ "p" "ataB1c2D3e4F5g6H." X40 "0123456789abcdef01234567", "key-of-another-service" },
+		{ "aB1c2D3e4F5g6H." "atlasv1." M40 M20, "key-of-another-service" },
+		{ "0123456789abcdef0123456789abcdef" "-us12", "key-of-another-service" },
 		/* letters alone are as likely as any others */
 		{ "AK" "IA" "ABCDEFGHIJKLMNOP", "aws-key" }, { "gl" "pat-" "abcdefghijKLMNOPQRST", "gitlab-token" },
 		{ "j\xc3\xb6rg@m\xc3\xbcller.example", "e-mail-address" }, { "ann%40example.org", "e-mail-address" },
@@ -118,6 +145,12 @@ static void a_part_is_replaced(void **state)
 	check("X-Api-Key: " A20, "X-Api-Key: [redacted:secret-in-variable]");
 	check("password: hunter2", "password: [redacted:secret-in-variable]");
 	check("AccountKey=" A40 "==;Endpoint", "AccountKey=[redacted:secret-in-variable];Endpoint");
+	check("curl -u ann:s3cret99 https://x", "curl -u ann:[redacted:secret-in-variable] https://x");
+	check("\"curl --user \\\"ann:s3cret99\\\" x\"", "\"curl --user \\\"ann:[redacted:secret-in-variable]\\\" x\"");
+	check("machine x login ann password s3cret99", "machine x login ann password [redacted:secret-in-variable]");
+	check("\"login ann\\n  password s3cret99\\n\"", "\"login ann\\n  password [redacted:secret-in-variable]\\n\"");
+	check("\"Cookie: sid=" A20 "; lang=en\\nHost: x\"", "\"Cookie: [redacted:bearer-token]\\nHost: x\"");
+	check("set-cookie: sid=" A20 "; Path=/", "set-cookie: [redacted:bearer-token]");
 	check("AWS_SECRET_ACCESS_KEY=" A40 "\nX=1", "AWS_SECRET_ACCESS_KEY=[redacted:secret-in-variable]\nX=1");
 }
 
@@ -156,6 +189,9 @@ static void other_text_stays(void **state)
 		"-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----", "https://example.org/a:b@c", "http://[::1]:80/", "Bearer of news",
 		"apiKey: process.env.KEY_2_OF_THEM", "\"maxTokens\": 4096, \"token\": 12345678901234567890", "password: required", "token: getToken2FromHeader(x)",
 		"the secret = of success", "Basic 12345678901234", "12:34:AA", "100%40", "\"apiKeySource\":\"none\"",
+		"docker run -u 1000:1000 x", "chown -u root:wheel", "login and password are needed", "a Cookie: small and brown, of good taste",
+		"re_export_all_the_names_of_a_module_2", "secret_santa_of_the_whole_department_in_2026", "as-is-and-ak-47", "fw_update_of_all_devices_in_2026",
+		"sk_learn_and_other_names", "a.b.c", "MTA.x.y", "EAAA", "patch.apply", "tag-us12", "pscale_branch_promotion_of_2026_and_later_ones",
 		"\\u00e9\\n\\t\\\\ \"quoted\"", "d41d8cd98f00b204e9800998ecf8427e", "0199a0c0-0000-7000-8000-000000000001",
 	};
 

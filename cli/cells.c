@@ -27,14 +27,17 @@ static int is_variation(int32_t c)
 
 /*
  * Returns true for characters that a reader cannot see: zero-width spaces and joiners,
- * invisible operators, the byte order mark, annotation marks, tags, variation selectors.
- * Text can be hidden in them, and names that look the same may differ.
+ * soft hyphens, fillers, invisible operators, the byte order mark, annotation marks,
+ * controls of musical notation and shorthand, tags, variation selectors. Text can be
+ * hidden in them, and names that look the same may differ.
  */
 static int invisible(int32_t c)
 {
-	return (c >= 0x200b && c <= CELLS_ZWJ) || (c >= 0x2060 && c <= 0x206f) || c == 0x180e ||
-	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f) ||
-	       is_variation(c);
+	return c == 0xad || c == 0x34f || c == 0x115f || c == 0x1160 || c == 0x17b4 || c == 0x17b5 ||
+	       c == 0x180e || (c >= 0x200b && c <= CELLS_ZWJ) || (c >= 0x2060 && c <= 0x206f) ||
+	       c == 0x3164 || c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0x1bca0 && c <= 0x1bca3) || (c >= 0x1d173 && c <= 0x1d17a) ||
+	       (c >= 0xe0000 && c <= 0xe0fff) || is_variation(c);
 }
 
 size_t cells_decode(const char *p, const char *end, int32_t *c)

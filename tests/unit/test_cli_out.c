@@ -118,6 +118,9 @@ static void what_cannot_be_seen_becomes_visible(void **state)
 	assert_string_equal(text("a\u200c\u200db\u206fc\ufffbd\u180ee"),
 			    "a<U+200C><U+200D>b<U+206F>c<U+FFFB>d<U+180E>e");
 	assert_string_equal(text("x\U000e0041\U000e007f"), "x<U+E0041><U+E007F>");
+	assert_string_equal(text("a\u00adb\u034fc\u1160d\u3164e\uffa0f"),
+			    "a<U+00AD>b<U+034F>c<U+1160>d<U+3164>e<U+FFA0>f");
+	assert_string_equal(text("\U0001d173\U000e0fff"), "<U+1D173><U+E0FFF>");
 	assert_string_equal(text("A\ufe0f\u200d"), "A<U+FE0F><U+200D>");
 	/* a second selector varies nothing: that is how bytes are hidden behind an emoji */
 	assert_string_equal(text("😀\ufe0f\ufe01\U000e0101"), "😀\ufe0f<U+FE01><U+E0101>");

@@ -33,14 +33,22 @@ static const struct {
 	{ "mysql:", grove__store_mysql_open },
 };
 
-/* True for "name:" at the start of a URL, as opposed to a path with a colon in it. */
+/*
+ * True for "name:" at the start of a URL, as opposed to a path with a colon in it. A
+ * name that no scheme of ours has, "MySQL" or "mysql+ssl", counts if "//" follows.
+ */
 static bool has_scheme(const char *url)
 {
 	const char *p = url;
 
 	while ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9'))
 		p++;
-	return p > url + 1 && *p == ':';
+	if (p > url + 1 && *p == ':')
+		return true;
+	while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+	       (*p && strchr("+-.", *p)))
+		p++;
+	return p > url && !strncmp(p, "://", 3);
 }
 
 /* ----------------------------------------------- kinds that a host brings */

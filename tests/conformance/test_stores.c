@@ -59,6 +59,8 @@ static void a_scheme_that_nobody_serves_is_refused(void **state)
 	refused("ftp:host/dir", GROVE_EINVAL, "unknown kind of store");
 	refused("postgres://u:secret@h/db", GROVE_EINVAL, "unknown kind of store");
 	refused("files:/tmp", GROVE_EINVAL, "unknown kind of store");
+	refused("MySQL://u:secret@h/db", GROVE_EINVAL, "unknown kind of store");
+	refused("mysql+ssl://u:secret@h/db", GROVE_EINVAL, "unknown kind of store");
 }
 
 static void a_refusal_does_not_repeat_the_password(void **state)

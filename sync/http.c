@@ -23,17 +23,28 @@ struct http {
 	int (*stopped)(void);
 };
 
+/* Copies a URL that is wrong, for a message, without a user and a password. */
+static void show_url(const char *url, char *out, size_t size)
+{
+	const char *at = strrchr(url, '@'), *host = strstr(url, "://");
+
+	snprintf(out, size, "%.*s%s%s", host && at > host ? (int)(host + 3 - url) : 0, url, at ? "…" : "",
+		 at ? at : url);
+}
+
 static int take_url(struct http *h, const char *url, char *why, size_t size)
 {
 	size_t n = strlen(url);
+	char shown[128];
 
+	show_url(url, shown, sizeof(shown));
 	if (!strncmp(url, "unix:", 5) && url[5] == '/' && n < sizeof(h->socket)) {
 		snprintf(h->socket, sizeof(h->socket), "%s", url + 5);
 		snprintf(h->base, sizeof(h->base), "http://localhost");
 		return 0;
 	}
 	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
-		snprintf(why, size, "'%.100s' is not the address of a server (http://HOST:PORT, https://HOST or unix:PATH)", url);
+		snprintf(why, size, "'%s' is not the address of a server (http://HOST:PORT, https://HOST or unix:PATH)", shown);
 		return -1;
 	}
 	while (n && url[n - 1] == '/')
@@ -41,7 +52,7 @@ static int take_url(struct http *h, const char *url, char *why, size_t size)
 	/* a path, or a user and password, would end up in requests to other servers */
 	if (n >= sizeof(h->base) || n < 8 || strpbrk(strstr(url, "://") + 3, "@?# \t") ||
 	    memchr(strstr(url, "://") + 3, '/', n - (size_t)(strstr(url, "://") + 3 - url))) {
-		snprintf(why, size, "'%.100s' is not the address of a server (it has a host and a port, and nothing else)", url);
+		snprintf(why, size, "'%s' is not the address of a server (it has a host and a port, and nothing else)", shown);
 		return -1;
 	}
 	snprintf(h->base, sizeof(h->base), "%.*s", (int)n, url);

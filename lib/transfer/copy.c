@@ -19,6 +19,7 @@
 #include "transfer/copy.h"
 
 #include "blob/blob.h"
+#include "store/jsonl.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -153,6 +154,8 @@ static int open_twins(struct copier *c, const char *sub, struct twins *t)
 		rc = grove__time_stat(t->src, &t->from, c->k.d);
 	if (rc)
 		return rc;
+	key = c->k.to_key;
+	key.subpath = sub;
 	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_CREATE, c->k.d);
 	if (rc == GROVE_EEXIST && c->go_on) {
 		t->there = true;
@@ -418,6 +421,8 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 	c->restore = in->restore;
 	if (in->to_project)
 		c->k.to_key.project = in->to_project;
+	if (in->to_session)
+		c->k.to_key.session = in->to_session;
 	grove__records_init(&c->records, in->dialect);
 	rc = grove__archive_open_blobs(&c->k);
 	if (!rc)
@@ -479,7 +484,7 @@ static const char *root_dir(const struct grove *g, const struct grove_store *st)
 int grove__copy(struct grove *g, const char *what, const char *url, struct grove_buf *id,
 		struct grove_buf *path, struct grove_detail *d)
 {
-	struct grove_buf full = GROVE_BUF_INIT;
+	struct grove_buf full = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
 	struct grove_store *to = NULL;
 	struct grove__where at = { 0 };
 	struct grove_archived out = { 0 };
@@ -500,8 +505,15 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 			.g = g, .dialect = at.dialect, .root_dir = root_dir(g, at.store),
 			.from = at.store, .to = to, .key = { at.project, at.session, "" },
 		};
-		rc = grove__copy_session(&in, &out, d);
+		/* in files, only such a name is a session's */
+		if (!strncmp(full.ptr, "file:", 5) && !grove__jsonl_has_suffix(at.session))
+			rc = grove__buf_addf(&name, "%s.jsonl", at.session) ? grove__fail_nomem(d) : 0;
+		in.to_session = name.ptr;
 	}
+	if (!rc)
+		rc = grove__copy_session(&in, &out, d);
+	if (!rc && name.len)
+		in.key.session = name.ptr;
 	if (!rc && grove__store_describe(to, &in.key, path))
 		rc = grove__fail_nomem(d);
 	if (!rc && out.missing && g->warn) {
@@ -515,5 +527,6 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	grove__where_release(&at);
 	grove__store_close(to);
 	grove__buf_release(&full);
+	grove__buf_release(&name);
 	return rc;
 }

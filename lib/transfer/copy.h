@@ -11,6 +11,7 @@ struct grove__copy_job {
 	struct grove_store *from, *to;
 	struct grove_key key;            /* in both … */
 	const char *to_project;          /* … but for its project there; NULL: the same */
+	const char *to_session;          /* … and for its name; NULL: the same */
 	bool restore;                    /* from an archive to the agent's own place: new times, no earlier versions */
 	bool go_on;                      /* an existing copy may be continued; else GROVE_EEXIST */
 	uint64_t done, total;            /* for the progress */

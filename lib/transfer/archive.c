@@ -22,6 +22,7 @@
 #include "store/jsonl.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "transfer/stores.h"
 
 #include <stdlib.h>
 
@@ -495,6 +496,8 @@ int grove__archive(struct grove *g, const char *what, const struct grove_archive
 	if (grove__world_archive_url(g, opt->to, &url))
 		rc = grove__fail_nomem(d);
 	else
+		rc = grove__stores_lasts(url.ptr, d);
+	if (!rc)
 		rc = grove__world_store(g, url.ptr, &to, d);
 	if (!rc)
 		rc = grove__archive_into(g, what, to, opt, result, d);

@@ -21,6 +21,7 @@
 #include "blob/blob.h"
 #include "store/jsonl.h"
 #include "sys/file.h"
+#include "transfer/stores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -489,9 +490,11 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	struct grove__where at = { 0 };
 	struct grove_archived out = { 0 };
 	struct grove__copy_job in;
-	int rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d)
-						 : grove__world_store(g, full.ptr, &to, d);
+	int rc = grove__stores_lasts(url, d);
 
+	if (!rc)
+		rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d)
+							   : grove__world_store(g, full.ptr, &to, d);
 	if (!rc)
 		rc = grove__locate(g, what, &at, d);
 	if (!rc)

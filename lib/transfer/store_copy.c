@@ -53,6 +53,8 @@ int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_
 	int rc = grove__stores_open(&a, g, from, true, d);
 
 	if (!rc)
+		rc = grove__stores_lasts(to, d);
+	if (!rc)
 		rc = grove__stores_open(&b, g, to, false, d);
 	for (size_t i = 0; i < a.nr && !rc; i++) {
 		rc = grove__stores_go_on(g, i, a.nr, d);

@@ -196,6 +196,7 @@ static int check(struct verifier *v)
 	grove__where_release(&at);
 	if (!rc || !why.code || rc == GROVE_ENOTFOUND)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
+	v->result->files++;
 	/* the reason was already reported with the lines */
 	return v->result->problems > before ? 0 : found(v, &v->key, 1, rc, &why);
 }

@@ -45,6 +45,12 @@ static int must_be_there(const char *dir, struct grove_detail *d)
 	return err ? grove__fail_sys(d, err, dir, "cannot examine") : 0;
 }
 
+int grove__stores_lasts(const char *url, struct grove_detail *d)
+{
+	return strncmp(url, "memory:", 7) ? 0
+		: grove__fail(d, GROVE_EINVAL, NULL, "memory: ends with this call, and the copy with it (use another store)");
+}
+
 int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d)
 {

@@ -15,6 +15,8 @@ struct grove__opened_store {
 	struct grove_detail *d;
 };
 
+/* GROVE_EINVAL for a store that would be gone before anybody could read the copy. */
+int grove__stores_lasts(const char *url, struct grove_detail *d);
 /* `list`: with its sessions. GROVE_ENOTFOUND for files if there is no such directory. */
 int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d);

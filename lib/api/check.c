@@ -99,6 +99,7 @@ static int unreadable(struct check_all *c, const struct grove_key *key)
 	int rc = grove__store_describe(c->root->store, key, &path);
 
 	p.path = path.len ? path.ptr : *key->subpath ? key->subpath : key->session;
+	c->result->files++;
 	c->result->problems++;
 	if (!rc)
 		rc = c->fn(c->payload, &p);

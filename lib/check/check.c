@@ -155,8 +155,9 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 	if (!c.s)
 		return grove__fail_nomem(d);
 	grove__arena_init(&c.names);
-	result->files++;
 	rc = grove__session_open(g, at, GROVE_OPEN_READ, c.s, d);
+	/* what does not exist or cannot be opened was not checked */
+	result->files += !rc || rc == GROVE_EDAMAGED;
 	if (rc == GROVE_EDAMAGED) {
 		rc = tell_no_header(&c, fn, payload, result);
 	} else if (!rc) {

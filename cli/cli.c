@@ -167,7 +167,7 @@ static void take_settings(struct cli *c)
 	if (c->stores.nr || (store && *store))
 		return;
 	for (size_t i = 0; i < c->config.nr; i++)
-		if (!strcmp(c->config.item[i].key, "store"))
+		if (!strcmp(c->config.item[i].key, "store") && *c->config.item[i].value)
 			opt_list_add(&c->stores, c->config.item[i].value);
 }
 

@@ -20,6 +20,8 @@ int cmd_fork(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
+	if (fo.cwd && !*fo.cwd)
+		return cli_usage(c, "--cwd is empty");
 	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;

@@ -19,6 +19,8 @@ int cmd_mv(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "DIR and --cwd cannot be used together");
 	if (!cwd && argc == 1)
 		return cli_usage(c, "DIR is missing (usage: grove mv SESSION DIR)");
+	if (!*(cwd ? cwd : argv[1]))
+		return cli_usage(c, "DIR is empty");
 	s = cli_open(c, argv[0], GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;

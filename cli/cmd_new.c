@@ -22,6 +22,8 @@ int cmd_new(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "", &argc, argv))
 		return c->status;
+	if ((no.cwd && !*no.cwd) || (no.dir && !*no.dir))
+		return cli_usage(c, "--%s is empty", no.cwd && !*no.cwd ? "cwd" : "dir");
 	no.dialect = c->dialect;
 	/* the name can only be stored in the file, so create it now */
 	if (now || no.name)

@@ -55,7 +55,7 @@ static int fail_file(struct cli *c, int err, const char *path)
 	snprintf(why.path, sizeof(why.path), "%s", path);
 	snprintf(why.message, sizeof(why.message), "%s", strerror(err));
 	return cli_fail(c, err == ENOENT ? GROVE_ENOTFOUND : err == EACCES ? GROVE_EACCESS :
-			   err == ENOSPC ? GROVE_EFULL : GROVE_EIO, &why);
+			   err == ENOSPC || err == EDQUOT || err == EFBIG ? GROVE_EFULL : GROVE_EIO, &why);
 }
 
 static int fail_too_big(struct cli *c, const char *path)

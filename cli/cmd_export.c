@@ -97,16 +97,24 @@ static int fail(struct cli *c, const struct export *x, int rc)
 	return x->why.code ? cli_fail(c, rc, &x->why) : cli_error(c, rc, "export: %s", grove_strerror(rc));
 }
 
+static int fail_file(struct cli *c, const char *file, int error)
+{
+	int full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+	int denied = error == EACCES || error == EPERM || error == EROFS;
+
+	return cli_error(c, full ? GROVE_EFULL : denied ? GROVE_EACCESS : GROVE_EIO, "%.200s: %s", file, strerror(error));
+}
+
 static int write_file(struct cli *c, struct export *x, const char *file)
 {
 	struct target t = { .fd = -1 };
 	int rc;
 
 	if (open_target(&t, file))
-		return cli_error(c, GROVE_EIO, "%.200s: %s", file, strerror(errno));
+		return fail_file(c, file, errno);
 	rc = close_target(&t, export_write(x, (struct grove_sink){ write_target, &t }));
 	if (t.error)
-		return cli_error(c, GROVE_EIO, "%.200s: %s", file, strerror(t.error));
+		return fail_file(c, file, t.error);
 	return rc ? fail(c, x, rc) : EXIT_DONE;
 }
 

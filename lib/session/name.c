@@ -117,6 +117,16 @@ static int clean_or_blank(const struct grove__dialect *dialect, const char *name
 		       ? grove__fail_nomem(d) : 0;
 }
 
+/* The name that somebody gave; a short summary serves as one, but is none. */
+static const char *given_name(const struct grove__image *im)
+{
+	if (!grove__dialect_has_title(im->dialect))
+		return grove__image_name(im);
+	if (im->slot_title)
+		return im->slot_title;
+	return im->header.title && *im->header.title ? im->header.title : NULL;
+}
+
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  struct grove_append_result *out, struct grove_detail *d)
 {
@@ -141,8 +151,8 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	if (rc || user)
 		goto out;
 	spec.name.text = clean.ptr;
-	if (grove__image_name(s->image)) {
-		if (grove__buf_add_str(&before, grove__image_name(s->image))) {
+	if (given_name(s->image)) {
+		if (grove__buf_add_str(&before, given_name(s->image))) {
 			rc = grove__fail_nomem(d);
 			goto out;
 		}

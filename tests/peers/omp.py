@@ -237,4 +237,60 @@ def program(at, rng):
         session.path.unlink(missing_ok=True)
 
 
-KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "program": (program, 0.3)}
+def large(rng, message):
+    """Now and then a message has what is stored elsewhere, or cut."""
+    if not isinstance(message.get("content"), list) or rng.random() > 0.25:
+        return
+    if rng.random() < 0.7:
+        data = "".join(rng.choice("ABab01+/") for _ in range(rng.choice([1020, 1023, 1024, 1025, 4000])))
+        message["content"].append({"type": "image", "data": data + rng.choice(["", "=", "\n"]), "mimeType": rng.choice(["image/png", "image/x-odd"])})
+    else:
+        size = rng.choice([499952, 499953, 499999, 500000, 500001, 500002])
+        end = rng.choice(["", "🙂", "x🙂🙂", "é", "\ud83d"])
+        message["content"].append({"type": "text", "text": "x" * (size - len(end)) + end + rng.choice(["", "tail", "🙂" * 30])})
+
+
+def same_lines(at, what, theirs, ours):
+    """What the two have written, with ids by their order and without times of today."""
+    at.book.add(at.book.answers, (at.peer, "lines"))
+    rows = []
+    for path in (theirs, ours):
+        entries = [e for e in pi.entries_of(path) if e.get("type") != "title"]
+        names = {e["id"]: f"#{n}" for n, e in enumerate(entries)}
+        told = pi.by_number(entries, names)
+        rows.append([pi.MILLIS.sub("NOW", pi.NOW.sub("NOW", pi.driver.text(e))) for e in told])
+    if rows[0] != rows[1]:
+        line = next(i for i in range(max(map(len, rows))) if rows[0][i:i + 1] != rows[1][i:i + 1])
+        raise case.Different(f"line {line} after {what}", rows[0][line:line + 1], rows[1][line:line + 1], ours.read_bytes()[:100000])
+
+
+def lines(at, rng):
+    """The same steps by each of them, on a file of its own."""
+    messages = [pi_files.user(rng, 0), pi_files.assistant(rng, 1)]
+    done = []
+    a, b = Session.__new__(Session), Session.__new__(Session)
+    for session in (a, b):
+        session.at, session.rng = at, rng
+    a.path = pathlib.Path(at.peer_did("create", at.driver.ask(ask="create", cwd=CWD, dir=str(at.folder), messages=messages))["path"])
+    b.path = pathlib.Path(at.peer_did("new", at.ask("new", "--dialect", "omp", "--cwd", CWD))["path"])
+    for message in messages:
+        b.append({"type": "message", "message": message})
+    try:
+        same_lines(at, "the first messages", a.path, b.path)
+        for number in range(rng.randrange(2, 12)):
+            step = random_step(rng, [{"id": n} for n in range(len(entries_of(a.path)))], 1000 * number)
+            if step["type"] == "message":
+                large(rng, step["message"])
+            done.append(step)
+            a.by_omp(pi.by_position(step, entries_of(a.path)))
+            b.by_grove(pi.by_position(step, entries_of(b.path)))
+            same_lines(at, f"step {number} ({step['type']})", a.path, b.path)
+    except case.Different as wrong:
+        wrong.program = done
+        raise
+    finally:
+        for session in (a, b):
+            session.path.unlink(missing_ok=True)
+
+
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "lines": (lines, 0.3), "program": (program, 0.3)}

@@ -188,6 +188,24 @@ def frame(file, rng):
         file.lines.insert(rng.randrange(1, len(file.lines) + 1), junk)
 
 
+PARTS = ("a", "b-c", "b_c", "x.y", "with blank", "é", "e\u0301", "日本", "🙂", "UPPER", "--", "-", "...", "..x", "a:b", "back\\slash", "tmp", "a,b",
+         "'quote\"", "%41", "~", "x" * 60, "é" * 40, "🙂" * 30)
+
+
+def directory(rng, roots):
+    """A directory that exists, below one of these, and a way to name it."""
+    at = rng.choice(roots)
+    for _ in range(rng.choice([0, 1, 1, 2, 3, 5])):
+        at = at / rng.choice(PARTS)
+    at.mkdir(parents=True, exist_ok=True)
+    if rng.random() < 0.2:
+        link = rng.choice(roots) / f"link{rng.getrandbits(32):x}"
+        link.symlink_to(at)
+        at = link
+    name = str(at)
+    return name + rng.choice(["", "", "", "/", "/."])
+
+
 def shrink(file, still_wrong, most=400):
     """The fewest lines of `file` that are still wrong: those behind the first are left out in turn."""
     asked = 0

@@ -235,6 +235,10 @@ def no_session(file, question, theirs, ours):
     return ours is None and not any(e.get("type") in ("user", "assistant") and not e.get("isSidechain") for e in file.entries())
 
 
+def nothing_to_resume(file, question, theirs, ours):
+    return no_session(file, question, theirs, ours or None) and isinstance(theirs, dict) and "No conversation" in theirs.get("error", "")
+
+
 def plain_spelling(file):
     was, file.spelling = file.spelling, None
     return was is not None
@@ -358,13 +362,13 @@ OMP = [
     Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]
 
+NO_SESSION = "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone"
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
     Known("sdk", "lines with blanks, escapes or repeated members that the program does not write", frozenset(["list"]),
           mend=plain_spelling),
     Known("sdk", "messages, but no prompt among them", frozenset(["list"]), excuses=nothing_to_show),
-    Known("sdk", "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone",
-          frozenset(["list"]), excuses=no_session),
+    Known("sdk", NO_SESSION, frozenset(["list"]), excuses=no_session),
     Known("sdk", "a boundary that keeps a segment of which an end is missing", frozenset(["messages", "contents"]), mend=whole_segments),
     Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
 ]
@@ -373,6 +377,7 @@ AGENT = SDK + [Known("sdk", "a system or progress record in a sub-agent's file",
 
 CLI = [
     Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call),
+    Known("cli", NO_SESSION, excuses=nothing_to_resume),
     Known("cli", "a cycle of three or more, or one that runs through a repeated uuid", excuses=in_a_long_circle),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
           excuses=below_what_is_sent),
@@ -384,8 +389,9 @@ NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thir
 SYNTHETIC = Known("ccusage", "replies of the model `<synthetic>`")
 NO_REQUEST = Known("ccusage", "the lines of a reply without a `requestId`")
 HALF_PAIR = Known("ccusage", "a line with half of a surrogate pair")
+COMPOSED = Known("sdk", "a directory whose name is not in Unicode's composed form")
 FORK_GAP = Known("sdk", "a fork of a record whose parent is missing", mend=known_parents)
 FORK_LEAF = Known("sdk", "a fork of a session that does not end at its last record: its leaf was moved, or a `last-prompt` names another branch")
 MOVED_LEAF = Known("pi", "moving the leaf")
 
-ALL = PI + OMP + AGENT + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, FORK_LEAF, FORK_GAP, SYNTHETIC, NO_REQUEST, HALF_PAIR]
+ALL = PI + OMP + AGENT + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, FORK_LEAF, FORK_GAP, COMPOSED, SYNTHETIC, NO_REQUEST, HALF_PAIR]

@@ -116,6 +116,12 @@ def one_file(at, rng, file, kind):
         raise case.smaller(at, file, lambda f: compare_file(at, f, leaves, kind), wrong)
 
 
+def place_of(at, rng):
+    """Where sessions of a random directory are; each has a home of its own, so only other places are the same for both."""
+    cwd = files.directory(rng, [at.scratch.work, at.scratch.root, pathlib.Path(at.env["TMPDIR"])])
+    pi.same_place(at, cwd, at.driver.ask(ask="place", cwd=cwd), at.ask("new", "--dialect", "omp", "--cwd", cwd))
+
+
 # --- writing -----------------------------------------------------------------
 
 class Session:
@@ -293,4 +299,4 @@ def lines(at, rng):
             session.path.unlink(missing_ok=True)
 
 
-KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "lines": (lines, 0.3), "program": (program, 0.3)}
+KINDS = {"reader": (reader, 1.0), "place": (place_of, 0.2), "variant": (variant, 0.5), "lines": (lines, 0.3), "program": (program, 0.3)}

@@ -85,6 +85,7 @@ const asked: any = {
 		await m.close();
 		return { path: m.getSessionFile() };
 	},
+	place: async ({ cwd }: any) => ({ path: SessionManager.create(cwd).getSessionFile() }),
 	fork: async ({ path, cwd, dir }: any) => {
 		const m = await SessionManager.forkFrom(path, cwd, dir);
 

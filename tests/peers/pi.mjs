@@ -88,6 +88,7 @@ const asked = {
 		m.appendMessage(message);
 		return { path: m.getSessionFile() };
 	},
+	place: ({ cwd }) => ({ path: SessionManager.create(cwd).getSessionFile() }),
 	fork: ({ path, cwd, dir }) => ({ path: SessionManager.forkFrom(path, cwd, dir).getSessionFile() }),
 	branch: ({ path, leaf }) => ({ path: SessionManager.open(path).createBranchedSession(leaf) }),
 	list: async ({ dir }) => (await SessionManager.listAll(dir)).map((s) => ({

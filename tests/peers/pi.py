@@ -1,4 +1,5 @@
 """pi 1.5.0: files that both read, programs that both carry out."""
+import os
 import pathlib
 import re
 
@@ -12,6 +13,7 @@ import pi_files
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = ".pi/agent/sessions/--w-project--"
 CWD = "/w/project"
+WRITTEN = 1710000000.125         # the time of every file
 
 
 def place(grove, found, book):
@@ -44,8 +46,6 @@ def list_row(row):
     out = {k: row.get(k) for k in ("id", "cwd", "name", "created", "modified", "messageCount", "firstMessage")}
     if case.is_error(out["created"]):           # a header without a time: pi's is a Date that holds none
         out["created"] = None
-    if out["created"] is None and not out["messageCount"]:
-        out["modified"] = None                  # the file's, which is written once for each
     return out
 
 
@@ -89,6 +89,7 @@ def compare_file(at, file, leaves, kind="reader"):
     def with_file(ask):
         def asked(some):
             at.write(path, some.bytes())
+            os.utime(path, (WRITTEN, WRITTEN))
             try:
                 return ask(at, path, leaves)
             finally:
@@ -177,6 +178,22 @@ def migration(at, rng):
     finally:
         path.unlink()
         copy.unlink(missing_ok=True)
+
+
+def same_place(at, cwd, theirs, ours):
+    """Both put a new session of a directory into the same one, under a name of the same form."""
+    at.book.add(at.book.answers, (at.peer, "place"))
+    theirs, ours = at.peer_did("place", theirs)["path"], at.peer_did("new", ours)["path"]
+    a, b = pathlib.Path(theirs), pathlib.Path(ours)
+    shape = [re.sub(r"[0-9a-f]", "0", p.name) for p in (a, b)]
+    if a.parent.name != b.parent.name or shape[0] != shape[1]:
+        raise case.Different("the place of a session in " + cwd, theirs, ours)
+
+
+def place_of(at, rng):
+    """Where sessions of a random directory are."""
+    cwd = files.directory(rng, [at.scratch.work, at.scratch.home, at.scratch.root])
+    same_place(at, cwd, at.driver.ask(ask="place", cwd=cwd), at.ask("new", "--dialect", "pi", "--cwd", cwd))
 
 
 # --- writing -----------------------------------------------------------------
@@ -462,4 +479,4 @@ def program(at, rng):
         twins.remove()
 
 
-KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "listing": (listing, 0.1), "migration": (migration, 0.2), "program": (program, 0.3)}
+KINDS = {"reader": (reader, 1.0), "place": (place_of, 0.2), "variant": (variant, 0.5), "listing": (listing, 0.1), "migration": (migration, 0.2), "program": (program, 0.3)}

@@ -1,12 +1,15 @@
 """Claude's Agent SDK: files that both read, sessions that both write."""
 import datetime
 import json
+import os
 import pathlib
+import unicodedata
 import uuid
 
 import case
 import claude_files
 import driver
+import files
 import known
 import packages
 
@@ -181,6 +184,20 @@ def agent(at, rng):
         compare(file)
     except case.Different as wrong:
         raise case.smaller(at, file, compare, wrong)
+
+
+def place_of(at, rng):
+    """The SDK finds what grove puts into the place of a random directory, however that is named."""
+    cwd = files.directory(rng, [at.scratch.work, at.scratch.home])
+    session = at.new(cwd)
+    at.append(session["path"], user("hello"), cwd=cwd)
+    found = at.sdk("listSessions", {"dir": cwd})
+    at.book.add(at.book.answers, (at.peer, "place"))
+    pathlib.Path(session["path"]).unlink()
+    if os.path.realpath(cwd) != unicodedata.normalize("NFC", os.path.realpath(cwd)):
+        at.book.add(at.book.known, (at.peer, known.COMPOSED.row))
+    elif session["id"] not in [s["sessionId"] for s in found]:
+        raise case.Different("the place of a session in " + cwd, [s["sessionId"] for s in found], session)
 
 
 # --- writing -----------------------------------------------------------------
@@ -404,4 +421,4 @@ def program(at, rng):
     at_random(at, rng)
 
 
-KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "agent": (agent, 0.2), "fork": (fork, 0.3), "scene": (scene, 0.005), "program": (program, 0.2)}
+KINDS = {"reader": (reader, 1.0), "variant": (variant, 0.5), "place": (place_of, 0.2), "agent": (agent, 0.2), "fork": (fork, 0.3), "scene": (scene, 0.005), "program": (program, 0.2)}

@@ -82,13 +82,14 @@ class Changes:
     def member_of_another(self):
         """A member takes the value it has in another record."""
         holder, key, path = self.some_member()
-        values = [v for v in (follow(r, path) for r in self.records()) if v is not files]
+        kinds = {r.get("type") for r in self.records() if follow(r, path) is holder.get(key)} if holder else set()
+        values = [v for v in (follow(r, path) for r in self.records() if path[0] != "message" or r.get("type") in kinds) if v is not files]
         if holder is not None and values:
             holder[key] = copy.deepcopy(self.rng.choice(values))
 
     def without_a_member(self):
         holder, key, path = self.some_member()
-        if holder is not None and path not in ((self.id,), ("type",)):
+        if holder is not None and path not in ((self.id,), ("type",), ("attachment",)):
             del holder[key]
 
     def some_member(self):

@@ -105,6 +105,9 @@ def mend(told):
     """Take from the corpus what is known to be counted otherwise; the rows that say so."""
     rows = set()
     for file in told.values():
+        if file.bom:
+            file.bom = False
+            rows.add(known.BOM_OF_BILL.row)
         for record in file.entries():
             if record.get("type") == "assistant" and "requestId" not in record and "id" in record["message"]:
                 record["requestId"] = "req_of_" + record["message"]["id"]

@@ -388,10 +388,11 @@ SILENT_FORK = Known("pi", "a branched session in which nobody has said anything"
 NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thirty digits)")
 SYNTHETIC = Known("ccusage", "replies of the model `<synthetic>`")
 NO_REQUEST = Known("ccusage", "the lines of a reply without a `requestId`")
+BOM_OF_BILL = Known("ccusage", "a line after a byte order mark")
 HALF_PAIR = Known("ccusage", "a line with half of a surrogate pair")
 COMPOSED = Known("sdk", "a directory whose name is not in Unicode's composed form")
 FORK_GAP = Known("sdk", "a fork of a record whose parent is missing", mend=known_parents)
 FORK_LEAF = Known("sdk", "a fork of a session that does not end at its last record: its leaf was moved, or a `last-prompt` names another branch")
 MOVED_LEAF = Known("pi", "moving the leaf")
 
-ALL = PI + OMP + AGENT + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, FORK_LEAF, FORK_GAP, COMPOSED, SYNTHETIC, NO_REQUEST, HALF_PAIR]
+ALL = PI + OMP + AGENT + CLI + [SILENT_FORK, NUMBERS, MOVED_LEAF, FORK_LEAF, FORK_GAP, COMPOSED, SYNTHETIC, NO_REQUEST, BOM_OF_BILL, HALF_PAIR]

@@ -82,9 +82,12 @@ class Changes:
     def member_of_another(self):
         """A member takes the value it has in another record."""
         holder, key, path = self.some_member()
-        kinds = {r.get("type") for r in self.records() if follow(r, path) is holder.get(key)} if holder else set()
+        if holder is None:
+            return
+        # What a message is goes by the type of its record.
+        kinds = {r.get("type") for r in self.records() if follow(r, path) is holder.get(key)}
         values = [v for v in (follow(r, path) for r in self.records() if path[0] != "message" or r.get("type") in kinds) if v is not files]
-        if holder is not None and values:
+        if values:
             holder[key] = copy.deepcopy(self.rng.choice(values))
 
     def without_a_member(self):

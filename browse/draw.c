@@ -95,10 +95,10 @@ static void list_title(const struct browse *b, char *out, size_t size)
 	if (m->query.len && b->prompt.kind != PROMPT_FILTER)
 		snprintf(query, sizeof(query), " · /%s", m->query.text);
 	if (m->nr == all)
-		snprintf(out, size, "grove · %zu session%s%s · %s%s", all, all == 1 ? "" : "s", m->here ? " here" : "",
+		snprintf(out, size, "grove · %zu session%s%s · sort: %s%s", all, all == 1 ? "" : "s", m->here ? " here" : "",
 			 sessions_orders[m->order], query);
 	else
-		snprintf(out, size, "grove · %zu of %zu sessions%s · %s%s", m->nr, all, m->here ? ", those here" : "",
+		snprintf(out, size, "grove · %zu of %zu sessions%s · sort: %s%s", m->nr, all, m->here ? ", those here" : "",
 			 sessions_orders[m->order], query);
 }
 

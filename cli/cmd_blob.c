@@ -358,10 +358,13 @@ static void put_sum(struct out *o, const char *name, uint64_t nr, uint64_t bytes
 
 static void say_sum(struct out *o, const char *words, uint64_t nr, uint64_t bytes)
 {
-	char size[16];
+	char size[CLI_BYTES];
 
-	cli_size(size, sizeof(size), bytes);
-	out_printf(o, "%llu %s (%s)", (unsigned long long)nr, words, size);
+	out_printf(o, "%llu %s", (unsigned long long)nr, words);
+	if (nr) {
+		cli_bytes(size, bytes);
+		out_printf(o, " (%s)", size);
+	}
 }
 
 static int gc(struct blob *x, int argc, char **argv)
@@ -397,6 +400,7 @@ static int gc(struct blob *x, int argc, char **argv)
 	out_flush(&c->out);
 	if (!r.files && r.garbage)
 		cli_warn(c, "found no sessions that could refer to a blob (add a --store?)");
+	out_puts(&c->err, "blobs: ");
 	say_sum(&c->err, "referenced", r.referenced, r.referenced_bytes);
 	out_puts(&c->err, ", ");
 	say_sum(&c->err, "young", r.young, r.young_bytes);

@@ -45,6 +45,8 @@ static int list(struct cli *c, const struct config *cf)
 	}
 	if (c->json)
 		out_puts(&c->out, "]\n");
+	else if (!cf->nr)
+		cli_warn(c, "no settings (see 'grove config --help' for the keys)");
 	grove_buf_release(&shown);
 	return EXIT_DONE;
 }

@@ -128,10 +128,10 @@ static void print_head(const struct listing *l)
 
 	out_style(o, OUT_DIM);
 	out_puts(o, "     # ");
-	out_column(o, out_str("role"), l->role_columns);
+	out_column(o, out_str("ROLE"), l->role_columns);
 	if (!is_narrow(l))
-		out_printf(o, " %-*s %6s", ID_COLUMNS, "entry", "bytes");
-	out_puts(o, "  tokens\n");
+		out_printf(o, " %-*s %6s", ID_COLUMNS, "ENTRY", "BYTES");
+	out_puts(o, "  TOKENS\n");
 	out_style(o, OUT_PLAIN);
 }
 
@@ -250,18 +250,28 @@ static void print_part(struct out *o, const char *name)
 	out_printf(o, "  %-12s ", words);
 }
 
+/* All tokens here are estimates, which "~" marks as in `grove usage`. */
 static void print_parts(struct out *o, const struct grove_context_about *a)
 {
+	if (a->nr_parts) {
+		out_style(o, OUT_DIM);
+		out_printf(o, "  %-12s COUNT  ", "KIND");
+		if (o->width >= NARROW)
+			out_puts(o, " BYTES  ");
+		out_puts(o, "TOKENS\n");
+		out_style(o, OUT_PLAIN);
+	}
 	for (size_t i = 0; i < a->nr_parts; i++) {
 		const struct grove_context_part *p = &a->parts[i];
-		char tokens[CLI_NUMBER], size[16];
+		char tokens[CLI_NUMBER], about[CLI_NUMBER + 1], size[16];
 
 		cli_size(size, sizeof(size), p->bytes);
+		snprintf(about, sizeof(about), "~%s", tokens_of(tokens, p->tokens));
 		print_part(o, grove_part_name(p->part));
 		out_printf(o, "%5llu  ", (unsigned long long)p->count);
 		if (o->width >= NARROW)
 			out_printf(o, "%6s  ", size);
-		out_printf(o, "about %s token%s\n", tokens_of(tokens, p->tokens), p->tokens == 1 ? "" : "s");
+		out_printf(o, "%6s\n", about);
 	}
 }
 

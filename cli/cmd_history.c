@@ -198,7 +198,7 @@ int cmd_history(struct cli *c, int argc, char **argv)
 		{ NULL },
 	};
 
-	if (cli_begin(c, opts, "add|recent|search [TEXT...]", &argc, argv))
+	if (cli_begin(c, opts, "add|recent|search|upgrade [TEXT...]", &argc, argv))
 		return c->status;
 	action = find_action(argv[0]);
 	if (action == NR_ACTIONS)

@@ -49,13 +49,16 @@ static void print_summary(struct cli *c, struct grove_slice doc)
 	};
 	struct out *o = &c->out;
 	struct grove_slice session, context, object;
+	size_t nr;
 
 	if (!grove_json_member(doc, "session", &session) || !grove_json_member(doc, "runtimeContext", &context))
 		return;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		print_line(o, lines[i].words, session, lines[i].name);
-	out_printf(o, "path       %zu\n", items(doc, "activePath"));
-	out_printf(o, "context    %zu\n", items(context, "messages"));
+	nr = items(doc, "activePath");
+	out_printf(o, "path       %zu %s\n", nr, nr == 1 ? "entry" : "entries");
+	nr = items(context, "messages");
+	out_printf(o, "context    %zu message%s\n", nr, nr == 1 ? "" : "s");
 	if (grove_json_member(doc, "labelsByEntryId", &object) && object.len > 2) {
 		out_puts(o, "labels     ");
 		out_text(o, object);

@@ -261,7 +261,8 @@ int opt_operands(const char *spec, int argc, char **argv, char *why, size_t size
 		if (nr++ >= argc && *p != '[') {
 			size_t word = strcspn(p, " .");
 
-			return wrong(why, size, "%.*s is missing", (int)word, p);
+			return wrong(why, size, memchr(p, '|', word) ? "one of %.*s is missing" : "%.*s is missing",
+				     (int)word, p);
 		}
 		p += len;
 		p += strspn(p, " ");

@@ -317,7 +317,7 @@ static int tell_ambiguous(const struct grove_view *v, const char *what, const st
 	struct grove_buf ids = GROVE_BUF_INIT;
 	size_t len = strnlen(what, 60) + 8; /* enough to tell them apart, mostly */
 	int rc = name_rows(v->image->spine, r, len, &ids) ? grove__fail_nomem(d) :
-		 grove__fail(d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu entries: %.*s", what,
+		 grove__fail(d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous; it matches %zu entries: %.*s", what,
 			     r->nr, (int)ids.len, ids.ptr);
 
 	grove__buf_release(&ids);

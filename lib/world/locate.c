@@ -404,7 +404,7 @@ static int report(struct search *s, size_t nr, bool whole)
 				 "%zu sessions have the id %.60s (name the one you mean: %.350s)",
 				 nr, s->want, list.ptr);
 	else
-		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu sessions: %.400s",
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous; it matches %zu sessions: %.400s",
 				 s->want, nr, list.ptr);
 	grove__buf_release(&list);
 	return rc;

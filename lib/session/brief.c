@@ -9,18 +9,18 @@
 
 #include <stdio.h>
 
-/* The bytes at the start of an image in which its size is looked for. */
+/* How many bytes at the start of an image are searched for its size. */
 #define IMAGE_HEAD 65536u
 #define TEXT_MIN 128u
 
 struct brief {
 	struct grove_buf *out;
-	const char *done;        /* up to here it was copied */
+	const char *done;        /* everything before this has been copied */
 	struct grove_slice id;
 	uint64_t max_text;       /* 0: texts stay */
 	const struct grove__dialect_heads *names;  /* NULL: images stay */
 	unsigned media;          /* images so far */
-	/* The place at hand: the raw key of a member, or the index of an item. */
+	/* The path to the current value: the raw key of a member, or the index of an item. */
 	struct { struct grove_slice key; uint32_t index; } at[GROVE__BRIEF_DEPTH];
 	struct grove_buf text;
 };
@@ -87,7 +87,7 @@ static int refer_to_text(struct brief *b, struct grove_slice string, unsigned de
 	return rc;
 }
 
-/* Bytes that base64 stands for. */
+/* Returns the number of bytes that base64 text encodes. */
 static size_t decoded_len(struct grove_slice base64)
 {
 	while (base64.len && base64.ptr[base64.len - 1] == '=')

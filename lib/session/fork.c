@@ -453,7 +453,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
 	if (last == GROVE_NO_ENTRY)
 		return grove__fail(w->d, GROVE_ENOTSUP, w->s->at.path, "there are no messages to fork");
-	/* a line that was written twice may be behind the leaf */
+	/* a line that was written twice may come after the leaf */
 	if (leaf != GROVE_NO_ENTRY && last != leaf)
 		k->end = grove__spine_id(im->spine, leaf);
 	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);

@@ -9,10 +9,10 @@
  *	pieces    {"type":"label","id":|   |,"parentId":|    |,"targetId":|   |,"label":|  |}
  *	holes                          text            parent            text         text
  *
- * Shapes are a tree of pieces. A line is compared with it from the root down, what
- * was used last first: where a piece agrees, its hole is copied out, and nothing is
- * parsed but what fills holes. Only a line that no shape fits is taken apart, and gives
- * a new one. The blocks of a message's content have shapes in the same way.
+ * Shapes form a tree of pieces. A line is compared with the tree from the root down, trying the
+ * piece that was used last first. Where a piece matches, the value of its hole is copied out;
+ * nothing else is parsed. Only a line that fits no shape is taken apart, which adds a new shape.
+ * The blocks of a message's content have shapes of the same kind.
  */
 #include "session/heads.h"
 
@@ -25,15 +25,15 @@
 #include <stdlib.h>
 
 enum {
-	KEPT = 128,            /* bytes up to which a value is handed out */
-	WORD = 64,             /* … and a word can be part of a shape */
-	SHORT = 48,            /* … and a text in a block is handed out */
-	DIGITS = 64,           /* … and a number is one of JavaScript's, as good as any */
-	EXACT = 15,            /* digits that a double holds */
-	DEPTH = 8,             /* of objects that are opened */
-	SHAPES = 1024,         /* entries of further ones are not taken apart */
-	PIECES = 512,          /* … nor those of more pieces */
-	TRIED = 32,            /* of what may come next */
+	KEPT = 128,            /* the longest value that is returned, in bytes … */
+	WORD = 64,             /* … the longest word that can be part of a shape */
+	SHORT = 48,            /* … the longest text in a block that is returned */
+	DIGITS = 64,           /* … and the longest number that is parsed */
+	EXACT = 15,            /* digits that a double represents exactly */
+	DEPTH = 8,             /* the deepest nesting of objects that are opened */
+	SHAPES = 1024,         /* entries that would need more are returned as lines … */
+	PIECES = 512,          /* … and so are entries with more pieces */
+	TRIED = 32,            /* the number of pieces tried at one place */
 	BLOCK_KINDS = GROVE_BLOCK_ODD - GROVE_BLOCK_FIRST
 };
 
@@ -45,7 +45,7 @@ enum hole {
 	HOLE_STRANGER,         /* a parent that is not the entry's parent in the tree */
 	HOLE_JSON,
 	HOLE_LEFT,             /* a long value */
-	HOLE_CONTENT,          /* content that is no list, however short */
+	HOLE_CONTENT,          /* content that is not a list, however short */
 	HOLE_BLOCKS,
 	HOLE_SHORT,            /* in a block: a short text */
 	HOLE_MEMBER            /* and anything else */
@@ -58,44 +58,44 @@ static const char *const hole_names[] = {
 	[HOLE_MEMBER] = "left",
 };
 
-/* Bytes that must come, and what comes after them. */
+/* Bytes that must match, and the hole after them. */
 struct piece {
 	uint32_t at, len;      /* in `pieces` */
 	enum hole hole;
 };
 
 /*
- * All shapes of one sort, as a tree: shapes that begin alike have these pieces in common,
- * so that a line is compared with each of them once.
+ * All shapes of one sort, as a tree. Shapes that begin alike share their first pieces, so that a
+ * line is compared with each piece only once.
  */
 struct node {
 	struct piece piece;
-	uint32_t child;        /* what may come next; 0: it is the last */
-	uint32_t next;         /* what may be in its place; 0: nothing else */
-	uint32_t shape;        /* of the last piece: which one it is */
+	uint32_t child;        /* the first piece that may follow; 0: this is the last one */
+	uint32_t next;         /* an alternative to this piece; 0: none */
+	uint32_t shape;        /* of the last piece: the number of the shape */
 };
 
 struct shapes {
-	uint32_t root, nr, max;    /* they are counted from 1 */
-	bool to_end;               /* nothing may come after one */
+	uint32_t root, nr, max;    /* shapes are numbered from 1 */
+	bool to_end;               /* nothing may follow the object */
 	struct grove_buf spelled;  /* a JSON array, one after the other */
 };
 
 struct heads {
 	struct grove_view *v;
 	const struct grove__dialect_heads *names;
-	/* what is known of shapes; entries that are not taken apart have number 0 */
+	/* the shapes found so far; entries that are not taken apart have shape 0 */
 	struct shapes lines, blocks;
-	bool brief;                    /* lines that the index knows are not read */
+	bool brief;                    /* do not read lines that the index describes */
 	uint32_t frame, root_frame;    /* their shapes */
 	struct node *node;             /* the first is unused */
 	size_t nr_nodes, cap_nodes;
 	struct grove_buf pieces;
 	struct piece *taken;           /* of the line that is taken apart */
 	size_t nr_taken, cap_taken;
-	/* of the list of blocks in this line: a character for each, and their texts */
+	/* the list of blocks in this line: a character for each, and their texts */
 	struct grove_buf letters, texts;
-	/* what is handed out */
+	/* the result */
 	struct grove_buf rows[3];      /* uint32_t: shape, first number, first text */
 	struct grove_buf numbers;      /* double */
 	struct grove_buf text_at;      /* uint32_t */
@@ -104,7 +104,10 @@ struct heads {
 
 /* ------------------------------------------------------------- what fills holes */
 
-/* The text of a raw string that is spelled as it reads, in ASCII; ptr NULL: it is not, or is too long. */
+/*
+ * Returns the text of a raw string of plain ASCII without escapes; ptr is NULL if it is not that,
+ * or too long.
+ */
 static struct grove_slice plain(const char *p, const char *end, size_t max)
 {
 	const char *q = p + 1;
@@ -140,7 +143,7 @@ static int add_text(struct heads *h, struct grove_slice text)
 	return rc ? rc : grove__buf_add_slice(&h->strings, text);
 }
 
-/* The same value in ASCII. */
+/* Writes the same value with everything but ASCII escaped. */
 static int add_json(struct heads *h, struct grove_slice raw)
 {
 	const char *p = raw.ptr, *end = raw.ptr + raw.len;
@@ -164,8 +167,8 @@ static int add_json(struct heads *h, struct grove_slice raw)
 }
 
 /*
- * Read the number at *p and move past it. Whole numbers are most of them, and need no
- * arithmetic to speak of. False if it is none, or has too many digits to be handed out.
+ * Reads the number at *p and moves past it. Most are whole numbers, which need hardly any
+ * arithmetic. Returns false if it is not a number, or has too many digits.
  */
 static bool read_number(const char **p, const char *end, double *out)
 {
@@ -193,7 +196,7 @@ static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p
 static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
 			  uint32_t *shape);
 
-/* The shape of the block at *p, and its texts; moves *p past the block. 0: it has none. */
+/* Finds the shape of the block at *p, and its texts; moves *p past the block. 0: it has no shape. */
 static int read_block(struct heads *h, uint32_t row, const char **p, const char *end, uint32_t *shape)
 {
 	size_t len;
@@ -207,7 +210,7 @@ static int read_block(struct heads *h, uint32_t row, const char **p, const char 
 	return rc;
 }
 
-/* The list at *p: a character for each block in it. */
+/* Reads the list at *p: one character for each block in it. */
 static int read_blocks(struct heads *h, uint32_t row, const char **p, const char *end)
 {
 	uint32_t shape;
@@ -238,7 +241,7 @@ static int fill_blocks(struct heads *h, uint32_t row, const char **p, const char
 	return rc ? rc : add_text(h, grove__buf_slice(&h->letters));
 }
 
-/* A text of a block: it comes after those of the entry itself. */
+/* Adds a text of a block, which comes after those of the entry itself. */
 static int fill_short(struct heads *h, const char **p, const char *end)
 {
 	struct grove_slice text = plain(*p, end, SHORT);
@@ -300,8 +303,8 @@ static int fill_value(struct heads *h, enum hole hole, const char **p, const cha
 }
 
 /*
- * Fill a hole with the value at *p and move past it. Returns 1 if the value is none
- * for such a hole.
+ * Fills a hole with the value at *p and moves past it. Returns 1 if the value does not fit the
+ * hole.
  */
 static int fill(struct heads *h, uint32_t row, enum hole hole, const char **p, const char *end)
 {
@@ -348,13 +351,13 @@ static void go_back(struct heads *h, struct place to)
 	grove__buf_cut(&h->texts, to.texts);
 }
 
-/* Returns the list of what may follow a node; for 0, what may come first. */
+/* Returns the list of pieces that may follow a node; for 0, of those that may come first. */
 static uint32_t *list_below(struct heads *h, struct shapes *s, uint32_t node)
 {
 	return node ? &h->node[node].child : &s->root;
 }
 
-/* The one that was used last is the first to be tried next time. */
+/* Moves the piece that was just used to the front, so that it is tried first next time. */
 static void move_to_front(struct heads *h, uint32_t *list, uint32_t before, uint32_t at)
 {
 	if (!before)
@@ -364,7 +367,10 @@ static void move_to_front(struct heads *h, uint32_t *list, uint32_t before, uint
 	*list = at;
 }
 
-/* Go from a node down to the end of a shape that fits at *p. No shape has over PIECES of them. */
+/*
+ * Goes down from a node to the end of a shape that fits at *p. No shape has more than PIECES
+ * pieces.
+ */
 static int match_below(struct heads *h, struct shapes *s, uint32_t row, uint32_t node, const char **p,
 		       const char *end, uint32_t *shape)
 {
@@ -372,7 +378,7 @@ static int match_below(struct heads *h, struct shapes *s, uint32_t row, uint32_t
 	struct place start = place(h);
 
 	for (unsigned i = 0; at && i < TRIED; i++, before = at, at = h->node[at].next) {
-		/* a copy: filling it may add nodes */
+		/* a copy, because filling it may add nodes */
 		const struct piece x = h->node[at].piece;
 		const char *q = *p + x.len;
 		int rc;
@@ -397,7 +403,10 @@ static int match_below(struct heads *h, struct shapes *s, uint32_t row, uint32_t
 	return 1;
 }
 
-/* The shape of what begins at *p, with its holes filled. Returns 1 if none fits; then *p has not moved. */
+/*
+ * Finds the shape of what begins at *p and fills its holes. Returns 1, without moving *p, if no
+ * shape fits.
+ */
 static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p, const char *end,
 		 uint32_t *shape)
 {
@@ -406,14 +415,14 @@ static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p
 
 /* ----------------------------------------------------------------- new shapes */
 
-/* A line or a block that is taken apart. */
+/* A line or a block that is being taken apart. */
 struct taken {
 	struct heads *h;
 	struct shapes *shapes;
 	uint32_t row;
 	const char *from;              /* after the last hole */
 	bool has_blocks;
-	bool odd;                      /* its members could not be rebuilt in their order */
+	bool odd; /* its members could not be put back together in the same order */
 };
 
 static bool among(const char *const *names, struct grove_slice key)
@@ -479,7 +488,7 @@ static enum hole hole_for(struct taken *t, struct grove_slice key, struct grove_
 			return HOLE_NUMBER;
 		break;
 	case JSON_ARRAY:
-		/* one list in an entry: else nobody could tell whose texts come next */
+		/* only one list per entry, since nothing says which list a text belongs to */
 		if (n->content && !t->has_blocks && grove__json_string_is(key, n->content)) {
 			t->has_blocks = true;
 			return HOLE_BLOCKS;
@@ -494,9 +503,9 @@ static enum hole hole_for(struct taken *t, struct grove_slice key, struct grove_
 }
 
 /*
- * JavaScript puts members that look like an index first, takes the last of two
- * with one name, and ours begin with `$`: entries with such members are handed
- * out as they are.
+ * JavaScript moves members that look like an index to the front and keeps only the last of two
+ * with the same name, and our own markers begin with `$`. Entries with any such members are
+ * returned as lines.
  */
 static bool is_odd(struct grove_slice object, struct grove_slice key)
 {
@@ -556,7 +565,10 @@ static bool same_piece(const struct heads *h, const struct piece *a, const struc
 	       !memcmp(h->pieces.ptr + a->at, h->pieces.ptr + b->at, a->len);
 }
 
-/* Goes on to the node with this piece, which is a new one perhaps. Returns 1 if there is no room for it. */
+/*
+ * Moves to the node with this piece, adding it if necessary. Returns 1 if there is no room for
+ * it.
+ */
 static int enter_piece(struct heads *h, struct shapes *s, const struct piece *piece, uint32_t *node)
 {
 	uint32_t before = 0, at = *list_below(h, s, *node);
@@ -580,7 +592,7 @@ static int enter_piece(struct heads *h, struct shapes *s, const struct piece *pi
 	return 0;
 }
 
-/* Enters the shape of what was taken apart, which may be there already. */
+/* Adds the shape of what was taken apart, unless it exists already. */
 static int enter_shape(struct heads *h, struct shapes *s, uint32_t *out)
 {
 	uint32_t node = 0;
@@ -596,7 +608,7 @@ static int enter_shape(struct heads *h, struct shapes *s, uint32_t *out)
 	return 0;
 }
 
-/* Gets the shape of an object; 0: it gets none. */
+/* Takes an object apart and returns its shape; 0: it cannot have one. */
 static int take_apart(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
 		      uint32_t *out)
 {
@@ -630,7 +642,10 @@ static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struc
 	if (rc || !*shape)
 		return rc;
 	rc = match(h, s, row, &p, object.ptr + object.len, shape);
-	/* what was just entered comes first and fits; if it ever did not, the line would be read as a whole */
+	/*
+	 * the shape that was just added is tried first and fits; if it did not, the entry would
+	 * be returned as a line
+	 */
 	if (rc == 1)
 		*shape = 0;
 	return rc < 0 ? rc : 0;
@@ -638,7 +653,7 @@ static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struc
 
 /* ----------------------------------------------------------------------- rows */
 
-/* About a row: its shape, and where its numbers and texts begin, which come next. */
+/* Records the shape of a row, and where its numbers and texts, which are added next, begin. */
 static void begin_row(const struct heads *h, uint32_t about[3])
 {
 	about[0] = 0;
@@ -670,7 +685,7 @@ static int add_row(struct heads *h, uint32_t row, struct grove_slice line)
 	return rc ? rc : end_row(h, about);
 }
 
-/* A line that cannot be held in memory is one that is not taken apart. */
+/* A line that is too long for memory is not taken apart. */
 static bool too_long(const struct heads *h, uint32_t row)
 {
 	return grove__spine_len(h->v->image->spine, row) > GROVE__LINE_MAX;
@@ -678,7 +693,7 @@ static bool too_long(const struct heads *h, uint32_t row)
 
 /* ---------------------------------------------------- rows that the index knows */
 
-/* Is all known of this row but one value? */
+/* Returns true if the index knows everything about this row except one value. */
 static bool is_framed(const struct heads *h, uint32_t row)
 {
 	unsigned flags = grove__spine_flags(h->v->image->spine, row);
@@ -728,7 +743,7 @@ static int add_framed(struct heads *h, uint32_t row)
 
 /* ------------------------------------------------------------------ all of them */
 
-/* Which of these rows must be read; those in between are framed. */
+/* Finds the rows that must be read; the index describes those in between. */
 static int rows_to_read(const struct heads *h, uint32_t from, uint32_t to, struct grove_rows *out)
 {
 	out->at = malloc((to - from + 1u) * sizeof(*out->at));
@@ -770,7 +785,7 @@ static int add_readable(struct heads *h, uint32_t from, uint32_t to, struct grov
 	return rc == 1 ? add_framed_until(h, &next, to) : rc;
 }
 
-/* Rows that can be read, from `from` on; then at most one that cannot. */
+/* Adds the rows from `from` on, up to and including the first that is too long to be read. */
 static int add_rows(struct heads *h, uint32_t from, uint32_t to, uint32_t *next, struct grove_detail *d)
 {
 	uint32_t end = from;
@@ -797,7 +812,7 @@ static void *lay(char **p, const struct grove_buf *b)
 	return at;
 }
 
-/* All of it after one header; what is widest comes first. */
+/* Puts everything into one block after a header, the widest elements first. */
 static int hand_out(struct heads *h, struct grove_heads **out)
 {
 	struct grove_buf *all[] = { &h->numbers, &h->rows[0], &h->rows[1], &h->rows[2], &h->text_at,
@@ -832,7 +847,7 @@ static int hand_out(struct heads *h, struct grove_heads **out)
 	return 0;
 }
 
-/* For agents that say nothing about it: every value is a hole. */
+/* For agents without such a table, every value is a hole. */
 static const char *const no_names[] = { NULL };
 static const struct grove__dialect_heads no_heads = {
 	.inside = no_names,

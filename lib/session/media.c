@@ -39,7 +39,7 @@ static unsigned little16(struct grove_slice b, size_t i)
 	return byte_at(b, i + 1) << 8 | byte_at(b, i);
 }
 
-/* The size of a JPEG is in its first frame, after whatever else comes before it. */
+/* The size of a JPEG is in its first frame, which other segments may precede. */
 static bool jpeg_size(struct grove_slice b, unsigned *w, unsigned *h)
 {
 	size_t at = 2;

@@ -3,7 +3,7 @@
  */
 #include "session/heads.h"
 
-/* How much a piece tells about its entry: smaller is better. */
+/* Returns how well a piece describes its entry: smaller is better. */
 static int rank(enum grove_piece_kind kind)
 {
 	switch (kind) {
@@ -70,7 +70,7 @@ static int consider(void *payload, const struct grove_piece *piece)
 	return c->rc || !rank(piece->kind) ? 1 : 0;
 }
 
-/* With a function that hands all pieces to consider(). */
+/* Fills in the result; `rc` is what came of passing all pieces to consider(). */
 static int finish(struct choosing *c, int rc)
 {
 	rc = rc > 0 ? c->rc : rc;

@@ -1,9 +1,9 @@
 /*
  * session/resume.c: the command with which a session's agent continues it.
  *
- * Each dialect lists its agents' commands. "{id}" in one is the session's id where
- * the agent looks for it by itself, and else the path of its file, if the agent takes
- * one; "{key}" is the name that the agent has for it in a list of its own (OpenClaw).
+ * Each dialect lists its agents' commands. In a command, "{id}" is the session's id if the agent
+ * would find the session by it, or else the path of the file, if the agent accepts one. "{key}"
+ * is the session's name in a list of the agent's own (OpenClaw).
  */
 #include "session/session.h"
 
@@ -31,9 +31,10 @@ static int cannot(struct grove_session *s, struct grove_detail *d, const char *w
 
 struct place {
 	struct grove_session *s;
-	struct grove_slice dir;      /* that the session's file is in */
-	bool below;                  /* in a directory of the agent's … */
-	bool right;                  /* … and where the agent looks for sessions of its working directory */
+	struct grove_slice dir;      /* the directory of the session's file */
+	bool below;                  /* it is one of the agent's own … */
+	bool right; /* … and the one that the agent searches for sessions of this working
+	directory */
 };
 
 static int on_root(void *payload, const char *agent, const char *root, bool flat)
@@ -59,7 +60,7 @@ static int on_root(void *payload, const char *agent, const char *root, bool flat
 	return rc;
 }
 
-/* The archive leaves a note in the directory of each session that it keeps. */
+/* The archive stores a note in the directory of each archived session. */
 static int is_archived(const struct grove_session *s, bool *yes)
 {
 	struct grove_slice path = grove__slice_str(s->at.path);
@@ -122,7 +123,10 @@ static int name_it(struct grove_session *s, const struct grove__resume *r, struc
 	return grove__buf_add_str(out, p.right || !r->paths ? s->id : s->at.path) ? grove__fail_nomem(d) : 0;
 }
 
-/* The words of the command, the session's name in its place, each ended by NUL; then the directory. */
+/*
+ * Writes the words of the command, with the session's name filled in, each followed by a NUL;
+ * then the directory.
+ */
 static int split(const struct grove__resume *r, struct grove_slice name, const char *cwd, struct grove__command **out,
 		 struct grove_detail *d)
 {

@@ -351,7 +351,7 @@ int grove__kept_log_value(struct grove_store_log *log, const char *name, struct 
 /* Copies the values of hosts from one log to another, unless it has them already. */
 int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 		     struct grove_detail *d);
-/* Copies the key of a log whose name does not tell it. */
+/* Copies the key of a log whose name does not contain it. */
 int grove__kept_copy_key(struct grove_store_log *from, struct grove_store_log *to,
 			 struct grove_detail *d);
 /* The host's value "agentId" */

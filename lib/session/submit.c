@@ -1,24 +1,23 @@
 /*
  * session/submit.c: entries that are written later (grove_session_submit()).
  *
- * A submitted entry is composed and takes its place in the image at once, at the
- * position that its line will have if nobody else writes. The line itself waits
- * in a queue, which one thread of the session writes in order, as much of it in
- * one append as there is:
+ * A submitted entry is composed and added to the image at once, at the position that its
+ * line will have if nobody else writes. The line itself waits in a queue. One thread of the
+ * session writes the queue in order, with all that is waiting in one append:
  *
  *     submit a, b, c      image  … a b c        queue  a b c
  *     the thread          append a b c after what the log has
  *
- * Nothing else may look at the log meanwhile: whoever enters the session
- * otherwise waits until the queue is empty (grove__session_enter()), and so does
- * whatever must read a line that was submitted.
+ * Nothing else may look at the log in the meantime: every other call on the session waits
+ * until the queue is empty (grove__session_enter()), and so does anything that must read a
+ * submitted line.
  *
- * If others wrote in between, our lines come behind theirs, below the parents that
- * they were given: they are `displaced`, and the image, which has them elsewhere,
- * is thrown away before anybody looks at it.
+ * If others wrote in between, our lines come after theirs, still below the parents they
+ * were given. They are then `displaced`: the image has them elsewhere, and is discarded
+ * before anybody uses it.
  *
- * The first failure stays: what was composed since hangs below lines that are not
- * there. The thread ends when there was nothing to do for a while.
+ * The first failure is permanent, because everything composed since is below lines that
+ * were not stored. The thread ends after a while without work.
  */
 #include "session/session.h"
 
@@ -52,17 +51,18 @@ struct grove__submit_queue {
 	pthread_t thread;
 	int64_t pid;                     /* of the process whose thread it is */
 	struct grove_store_log *log;     /* where it writes */
-	uint64_t at;                     /* the tail of that log, as far as we know; the thread's while there is work */
-	bool strict;                     /* lines of others are a failure */
+	uint64_t at; /* the tail of that log, as far as we know; only the thread uses it
+	while there is work */
+	bool strict;                     /* fail if others have written */
 	bool displaced;                  /* lines are not where the image has them */
 	int rc;                          /* the first failure … */
 	struct grove_detail why;         /* … and its detail */
-	bool told;                       /* its result was reported */
+	bool told;                       /* the failure was reported */
 };
 
 /* ---------------------------------------------------------------- the thread */
 
-/* The log has changed since we looked: find its end. 1: it has not. */
+/* Finds the end of a log that has changed since we looked. Returns 1 if it has not changed. */
 static int look_again(struct grove__submit_queue *b, bool *displaced, struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
@@ -77,7 +77,7 @@ static int look_again(struct grove__submit_queue *b, bool *displaced, struct gro
 	return 0;
 }
 
-/* Append after whatever is there. The lock is not held. */
+/* Appends to the log, whatever it contains by now. The lock is not held. */
 static int write_records(struct grove__submit_queue *b, const struct grove_store_record *rec, size_t nr,
 			 enum grove_sync sync, bool *displaced, struct grove_detail *d)
 {
@@ -90,7 +90,7 @@ static int write_records(struct grove__submit_queue *b, const struct grove_store
 		if (rc != GROVE_ECONFLICT || b->strict)
 			break;
 		rc = look_again(b, displaced, d);
-		/* the same end, twice: somebody else has the right to write */
+		/* a conflict, although the end has not changed: somebody else holds the lease */
 		if (rc < 0 || (rc && ++same == 2)) {
 			rc = rc < 0 ? rc : GROVE_ECONFLICT;
 			break;
@@ -169,7 +169,7 @@ static void write_some(struct grove__submit_queue *b)
 		b->rc = rc;
 		b->why = why;
 		b->why.code = rc;
-		/* what follows hangs below what is not there */
+		/* what follows is below lines that were not stored */
 		drop(b, b->first);
 		b->first = NULL;
 		b->last = &b->first;
@@ -177,7 +177,7 @@ static void write_some(struct grove__submit_queue *b)
 	pthread_cond_broadcast(&b->done);
 }
 
-/* Wait for more; false when there was nothing for a while. */
+/* Waits for more. Returns false if there was nothing for a while. */
 static bool wait_for_more(struct grove__submit_queue *b)
 {
 	int64_t until = grove__sys_ticks_ns() + (int64_t)LINGER_MS * 1000000;
@@ -253,7 +253,7 @@ static char *keep(char *at, struct grove_slice *text)
 
 static struct queued *copy_record(const struct grove_store_record *rec, enum grove_sync sync)
 {
-	/* and a NUL: stores take texts as they take those of a buffer, which end in one */
+	/* and a NUL, since stores expect texts to end in one as those of a buffer do */
 	size_t cost = sizeof(struct queued) + rec->line.len + rec->id.len + rec->parent.len + 1;
 	struct queued *q = malloc(cost);
 	char *at;
@@ -281,7 +281,7 @@ static void free_list(struct queued *list)
 	}
 }
 
-/* Copies of records, in order. */
+/* Copies records, in order. */
 struct copies {
 	struct queued *first, **last;
 	size_t nr, bytes;
@@ -304,7 +304,7 @@ static int copy_all(const struct grove_store_record *rec, size_t nr, enum grove_
 	return 0;
 }
 
-/* The first failure. The queue's lock is held. */
+/* Returns the first failure. The queue's lock is held. */
 static int failure(struct grove__submit_queue *b, struct grove_detail *d)
 {
 	if (d)
@@ -367,7 +367,7 @@ int grove__submit_put(struct grove_session *s, const struct grove_store_record *
 	return 0;
 }
 
-/* The image has lines where they are not. The lock of the session is held. */
+/* Called when lines are not where the image has them. The lock of the session is held. */
 static int forget_places(struct grove_session *s, struct grove_detail *d)
 {
 	pthread_mutex_lock(&s->submitted->lock);
@@ -411,7 +411,7 @@ int grove__submit_settle(struct grove_session *s, struct grove_detail *d)
 	pthread_mutex_lock(&b->lock);
 	displaced = b->displaced || b->rc;
 	pthread_mutex_unlock(&b->lock);
-	/* what is composed against an image with wrong places would be misplaced as well */
+	/* an entry composed against an image with wrong positions would be misplaced too */
 	return displaced ? grove__submit_drain(s, d) : 0;
 }
 
@@ -435,7 +435,7 @@ void grove__submit_close(struct grove_session *s)
 	if (!b)
 		return;
 	s->submitted = NULL;
-	/* a child has neither the thread nor the right to what was submitted */
+	/* a child process does not have the thread, and must not write what its parent submitted */
 	if (is_ours(b)) {
 		pthread_mutex_lock(&b->lock);
 		b->stop = true;

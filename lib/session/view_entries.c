@@ -216,7 +216,7 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 	if (!rc) {
 		bool string = grove__json_type_of(found) == JSON_STRING;
 
-		/* half a surrogate pair is no character */
+		/* half of a surrogate pair is not a character */
 		if ((string && grove__json_text(&raw, found)) ||
 		    grove__utf8_repair_wtf8(&text, string ? grove__buf_slice(&raw) : found))
 			rc = grove__fail_nomem(d);

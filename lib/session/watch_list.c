@@ -113,7 +113,7 @@ int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
 	forget_told(w);
 	x = find(w, gr, key);
 	gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
-	/* a log without a line is no session yet: it cannot be opened, and no list shows it */
+	/* a log without lines is not a session yet: it cannot be opened, and no list shows it */
 	if (!x && !how[0])
 		return 0;
 	if (!x) {

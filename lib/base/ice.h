@@ -1,10 +1,11 @@
 /*
- * base/ice.h: structures that are kept as bytes and used where the bytes are.
+ * base/ice.h: structures that are stored as bytes and used in place.
  *
- * What is frozen is laid out in the bytes as in memory. Pointers become distances
- * from a base, and stay that: a base that is told when the bytes are thawed makes
- * pointers of them, so nothing has to be written anew. (A distance may be negative,
- * for what was added since and lies elsewhere; numbers wrap round.)
+ * Frozen bytes have the same layout as in memory. Pointers become distances from a
+ * base, and stay that way: the base is given when the bytes are thawed, and turns
+ * distances into pointers, so nothing has to be converted. (A distance may be
+ * negative, for something that was added later and is elsewhere in memory; the
+ * arithmetic wraps around.)
  */
 #ifndef GROVE_BASE_ICE_H
 #define GROVE_BASE_ICE_H
@@ -14,7 +15,7 @@
 
 #define GROVE__ICE_PAGE 4096u
 
-/* Write these bytes at that place. What is between the places is never read. */
+/* Writes these bytes at that offset. Gaps between them are never read. */
 typedef int grove__ice_fn(void *payload, uint64_t at, const void *ptr, size_t len);
 
 static inline uint64_t grove__ice_page_up(uint64_t at)

@@ -273,8 +273,8 @@ static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena 
 #define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about"
 
 /*
- * Reads all rows, unless so many turn out to be there that it is faster to look up the
- * few that are needed. Returns 0; 1 if it stopped for that reason.
+ * Reads all rows, unless there turn out to be so many that it is faster to look up the few
+ * that are needed. Returns 0, or 1 if it stopped for that reason.
  */
 static int read_all(struct grove__catalog *c, const grove__catalog_need *need)
 {

@@ -306,8 +306,8 @@ static int add_id(struct lister *li, const struct grove__list_task *t, const str
 }
 
 /*
- * Reads a session. Of a directory's list most are none of it, so where a long one is not
- * known its ends are read first, which tell its directory.
+ * Reads a session. Most sessions do not belong to the directory that is listed, so of a long
+ * session that is not in the catalog the ends are read first: they contain its directory.
  */
 static int read_task(struct lister *li, struct grove__list_reader *r, struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why)

@@ -328,7 +328,10 @@ void grove__claude_row(const struct grove__json_line *l, const char *line,
 		out->nr_tools = s.nr_tools;
 		if (out->class == CLAUDE_ASSISTANT && s.any && !s.other)
 			out->flags |= CLAUDE_THINKING_ONLY;
-		/* whoever asks takes a result for the same, so a result need not be read for it */
+		/*
+		 * callers treat a tool result like an interruption, so results need not be read
+		 * for this
+		 */
 		if (out->class == CLAUDE_USER && !(s.flags & CLAUDE_TOOL_RESULT) && is_interruption(out->content))
 			out->flags |= CLAUDE_INTERRUPTED;
 	} else if (out->class == CLAUDE_SYSTEM) {

@@ -866,7 +866,7 @@ struct grove__dialect_last_session {
 	bool (*parse)(struct grove_slice text, struct grove_slice *cwd, struct grove_slice *path);
 };
 
-/* How an agent is told to continue a session. */
+/* The command with which an agent continues a session. */
 struct grove__resume {
 	const char *agent;
 	const char *command;         /* words; "{id}" or "{key}" is one of them (session/resume.c) */
@@ -951,7 +951,7 @@ struct grove__agents {
 struct grove__delegation_in {
 	struct grove_slice result;    /* how it ended */
 	struct grove_slice batch;     /* how it began */
-	struct grove_slice tool;      /* a tool's result that tells of it */
+	struct grove_slice tool;      /* a tool's result that reports it */
 };
 
 /* The same in a uniform shape, as JSON; empty if unknown. */
@@ -970,32 +970,37 @@ struct grove__delegation {
 
 /* -------------------------------------------------------------------- heads */
 
-/* Which members of an entry are what; see session/heads.c. Lists end with NULL. */
 /*
- * Most lines of an agent may be a frame around one long value, alike in all but an id, a
- * parent and a time. The index marks them (struct grove__entry), and nobody has to read
- * them for the rest. The time is as JavaScript writes it: 2026-01-05T09:00:00.000Z.
+ * In the logs of some agents, most lines are a frame around one long value, and differ
+ * only in an id, a parent and a time. The index marks such lines (struct grove__entry),
+ * so that they need not be read for the rest. The time is in the form that JavaScript
+ * writes: 2026-01-05T09:00:00.000Z.
  */
 #define GROVE__FRAME_TIME 24           /* characters */
-#define GROVE__FRAME_MAX (1u << 20)    /* lines of so many bytes are not marked */
+#define GROVE__FRAME_MAX (1u << 20)    /* lines of this many bytes or more are not marked */
 
+/* The meaning of an entry's members; see session/heads.c. Lists end with NULL. */
 struct grove__dialect_heads {
-	/* Required. Members whose objects are opened: their members are told one by one. */
+	/* Required. Members whose objects are taken apart, member by member. */
 	const char *const *inside;
-	/* Required. Members whose texts are few, and repeat from entry to entry. */
+	/* Required. Members that have few different texts, which repeat from entry to entry. */
 	const char *const *words;
 	/* Required. The member of an entry that names its parent. */
 	const char *parent;
-	/* Optional. The member that holds what was said; a list of blocks, mostly. NULL: there is none. */
+	/*
+	 * Optional. The member with the content of a message, usually a list of blocks. NULL:
+	 * there is none.
+	 */
 	const char *content;
 	/* Optional. The member of a block that says what it is; its value is part of a block's shape. */
 	const char *block_type;
 	/*
-	 * Optional. The shape of lines that the index marks, as in grove/view.h, with a parent and
-	 * without; holes are the id, the parent, the time and the value, in this order. NULL: there are none.
+	 * Optional. The shapes (see grove/view.h) of the lines that the index marks, with a
+	 * parent and without one. Their holes are the id, the parent, the time and the value, in
+	 * this order. NULL: no lines are marked.
 	 */
 	const char *frame, *root_frame;
-	/* Their bytes besides: names, what is between them, and words. */
+	/* The number of their other bytes: names, punctuation and words. */
 	size_t frame_len;
 	/* Optional. Returns the raw base64 text of a block that is an image; empty if it is not. NULL: there are none. */
 	struct grove_slice (*media)(struct grove_slice block);
@@ -1017,7 +1022,7 @@ struct grove__dialect {
 	struct grove__dialect_names names;
 	struct grove__dialect_paths paths;
 
-	/* NULL: logs have no header; what it would say is asked by the predicates below. */
+	/* NULL: logs have no header; the predicates below say what follows from that. */
 	const struct grove__dialect_header *header;
 	/* NULL: the conversation is the path from the root to the leaf. */
 	const struct grove__dialect_rules *rules;
@@ -1025,7 +1030,7 @@ struct grove__dialect {
 	const struct grove__dialect_copy *copy;
 	/* NULL: lines are stored as they are composed. */
 	const struct grove__dialect_blobs *blobs;
-	/* NULL: the agent keeps no prompts. */
+	/* NULL: the agent does not record prompts. */
 	const struct grove__dialect_history *history;
 	/* NULL: terminals are not remembered. */
 	const struct grove__dialect_last_session *last_session;
@@ -1035,9 +1040,9 @@ struct grove__dialect {
 	const struct grove__resume *resume;
 	/* NULL: the agent deletes nothing. */
 	const struct grove__dialect_retention *retention;
-	/* NULL: nothing is kept about sub-agents. */
+	/* NULL: nothing is stored about sub-agents. */
 	const struct grove__agents *agents;
-	/* NULL: entries tell of no sub-agents. */
+	/* NULL: entries say nothing about sub-agents. */
 	const struct grove__delegation *delegation;
 	/* NULL: no member is special. */
 	const struct grove__dialect_heads *heads;
@@ -1051,39 +1056,40 @@ extern const struct grove__dialect grove__dialect_claude;
 /* All dialects, up to NULL; see dialects.c. */
 extern const struct grove__dialect *const grove__dialects[];
 
-/* Which dialect stands in where nobody names one and no place tells. See dialects.c. */
+/* The dialect to use if the caller names none and the location suggests none. See dialects.c. */
 struct grove__dialect_defaults {
-	const struct grove__dialect *session;  /* for logs that nobody recognises, and new sessions */
+	const struct grove__dialect *session; /* for new sessions, and logs that no dialect
+	recognises */
 	const struct grove__dialect *remote;   /* for sessions that are fetched from elsewhere */
-	const struct grove__dialect *blobs;    /* whose directory of blobs is meant; NULL: there is none */
-	const struct grove__dialect *history;  /* whose prompts are meant; NULL: there are none */
+	const struct grove__dialect *blobs;    /* whose directory of blobs is used; NULL: none */
+	const struct grove__dialect *history;  /* whose prompts are used; NULL: none */
 };
 extern const struct grove__dialect_defaults grove__dialect_defaults;
 
-/* The dialect of that name, NULL if there is none. `i` counts them all up to the NULL that ends them. */
+/* Returns the dialect of that name, or the one with index `i`; NULL if there is none. */
 const struct grove__dialect *grove__dialect_find(const char *name);
 const struct grove__dialect *grove__dialect_at(unsigned i);
 /*
- * The dialect with the strongest claim to the first line of a log; NULL if there
- * is none. GROVE__JSON_PAD bytes after the line must be readable.
+ * Returns the dialect with the strongest claim to the first line of a log; NULL if no dialect
+ * claims it. GROVE__JSON_PAD bytes after the line must be readable.
  */
 const struct grove__dialect *grove__dialect_recognise(struct grove_slice line);
-/* For those who judge one line: scans it for `members`. False: it is no JSON object. */
+/* Scans a single line for `members`. Returns false if it is not a JSON object. */
 bool grove__dialect_scan(const struct grove__json_member *members, unsigned nr,
 			 struct grove_slice line, struct grove__json_line *out);
-/* write.spell(); GROVE_ENOTSUP with a reason where the dialect has none. */
+/* Calls write.spell(). GROVE_ENOTSUP, with a reason, if the dialect has none. */
 int grove__dialect_spell(const struct grove__dialect *d, const struct grove__entry_spec *spec,
 			 struct grove_buf *out, struct grove_detail *detail);
 
 /* --------------------------------------------------------------- predicates */
 
-/* True if a log begins with a header, and is no session without one. */
+/* Returns true if a log must begin with a header to be a session. */
 static inline bool grove__dialect_has_header(const struct grove__dialect *d)
 {
 	return d->header != NULL;
 }
 
-/* True if it is entries that tell the working directory, and where the session moved to. */
+/* Returns true if entries record the working directory, and a move to another one. */
 static inline bool grove__dialect_cwd_in_entries(const struct grove__dialect *d)
 {
 	return !d->header;

@@ -52,7 +52,7 @@ static const char create_plain[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL,\n" TABLE_TAIL "\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS;
 
-/* The first numbered layout: a prompt is there once, and names its session. */
+/* The first numbered layout: each prompt is stored once, with its session. */
 static const char create_counted[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL UNIQUE,\n" TABLE_TAIL ",\n\tsession_id TEXT\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS

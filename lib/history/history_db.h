@@ -9,7 +9,7 @@
 /* The layout of this history; agents differ, and so do their releases. */
 struct grove__history_shape {
 	bool absent;         /* no table yet: an empty database */
-	bool unique_prompt;  /* a prompt is there once, with the time of its last use */
+	bool unique_prompt;  /* each prompt is stored once, with the time of its last use */
 	bool session_id;
 	bool use_count;
 	bool fts;            /* history_fts exists and splits words as we do */

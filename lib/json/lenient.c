@@ -155,9 +155,8 @@ static int skip_space(struct grove__json_lenient *l)
 }
 
 /*
- * To the beginning of the next line; 1 if there is none. *lost gets where the line
- * ends and what was passed over: `pos` is its first byte that is not white
- * space, or its end.
+ * Moves to the beginning of the next line. Returns 1 if there is none. *lost describes what
+ * was skipped: `pos` is its first byte that is not white space, or the end of the line.
  */
 static int skip_line(struct grove__json_lenient *l, struct grove__json_lost *lost)
 {

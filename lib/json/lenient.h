@@ -30,8 +30,8 @@ struct grove__json_found {
 };
 
 /*
- * What is not read: a whole line, or what follows a value on its line; not
- * told of white space alone.
+ * Something that was not read: a whole line, or what follows a value on its line.
+ * White space alone is not reported.
  */
 struct grove__json_lost {
 	uint64_t line, line_pos;     /* its number, and where it begins */

@@ -1,10 +1,10 @@
 /*
  * json/plain.c: is a value already what JSON.stringify would write?
  *
- * Nearly always it is, because JSON.stringify wrote it. One quick walk says so,
- * and the value is copied as it stands; whenever something is unusual (white
- * space, an escape that has a shorter form, a key that looks like an index,
- * deep nesting) the answer is no and the thorough walk does it.
+ * Nearly always it is, because JSON.stringify wrote it. One quick walk finds that
+ * out, and the value is copied unchanged. If anything is unusual (white space, an
+ * escape that has a shorter form, a key that looks like an index, deep nesting), the
+ * answer is no, and the value is rewritten by the thorough walk.
  */
 #include "json/escape.h"
 #include "json/write.h"

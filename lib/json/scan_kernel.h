@@ -1,16 +1,17 @@
 /*
  * json/scan_kernel.h: the grammar as arithmetic on 64-bit masks.
  *
- * A kernel's file tells for each 64-byte block where the quotes, backslashes
- * and so on are, a bit a byte; the rest is here and is the same for all. The
- * first byte of a block is the lowest bit, so "behind" is a shift to the left.
+ * For each 64-byte block, a kernel's file finds out where the quotes,
+ * backslashes and so on are, one bit per byte; the rest is here and is the same
+ * for all kernels. The first byte of a block is the lowest bit, so "the byte
+ * after" is a shift to the left.
  *
- * Tokens are the bytes outside of strings that the grammar speaks of: opening
- * quotes, { } [ ] : , and the first byte of everything else, which had better
- * be a number or a literal. Instead of walking from token to token we ask of
- * all of them at once: what is directly before? With G the gaps (the bytes
- * that are no tokens) and X some tokens, the tokens that follow an X are where
- * an addition carries through the gap:
+ * Tokens are the bytes outside of strings that matter to the grammar: opening
+ * quotes, { } [ ] : , and the first byte of everything else, which must be a
+ * number or a literal. Instead of walking from token to token we ask about all
+ * of them at once: what is directly before? If G are the gaps (the bytes that
+ * are not tokens) and X some of the tokens, an addition that carries through
+ * the gaps finds the tokens that follow an X:
  *
  *     text     { " k " : 1 , " m " : 2 }        (lowest bit left)
  *     X        . 1 . . . . . 1 . . . . .        keys
@@ -162,7 +163,7 @@ static inline bool grammar_ok(struct scan *s, const struct block *b, struct toke
 		if (!walk_brackets(s, t, &turns))
 			return false;
 		braces = block_eq(b, '{') & t->open;
-		/* A bracket counts to where it stands, not to what it opens. */
+		/* A bracket belongs to the level that contains it, not to the one it opens. */
 		objects ^= prefix_xor(turns) ^ turns;
 	}
 	value = behind(t->colon | (t->open & ~braces) | (t->comma & ~objects), t->all,

@@ -1,8 +1,8 @@
 /*
  * storage/writer.c: appends lines until the first error.
  *
- * The first error stays, because what comes after it would have a gap before
- * it. It is told once; every later call hands it back.
+ * The first error is permanent, because anything written after it would follow a gap. It is
+ * reported once, and every later call returns it.
  */
 #include "storage/storage.h"
 

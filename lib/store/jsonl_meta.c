@@ -11,7 +11,7 @@
  *	NAME/.grove/subagents/agent-1.jsonl/host.x
  *
  * They are moved and deleted with that directory, and are not attachments. The key of
- * a log whose name does not tell it (GROVE__META_KEY) is there, too.
+ * a log whose name does not contain it (GROVE__META_KEY) is stored there too.
  */
 #include "store/jsonl.h"
 

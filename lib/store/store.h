@@ -177,7 +177,7 @@ int grove__store_jsonl_wake(struct grove_store_log *log, struct grove_detail *d)
 #define GROVE__META_HOST "host."
 /* The directory of a session without messages, if neither these nor a path contain it. */
 #define GROVE__META_CWD "grove.cwd"
-/* The key of a log whose name does not tell all of it: see keyed/key.c. */
+/* The key of a log whose name does not contain all of it: see keyed/key.c. */
 #define GROVE__META_KEY "grove.key"
 /* When the source of a copy was last written to: see image/time.c. */
 #define GROVE__META_TIME "grove.modified"

@@ -12,9 +12,9 @@
 /* Waits until `fd` is readable (returns true), or for `ms`. With -1, only waits. */
 bool grove__sys_wait_fd(int fd, int64_t ms);
 /*
- * Directories in which the system reports what is written and which names come
- * and go, many of them behind one descriptor. A negative errno when the system will
- * not (the user has too many already): then one has to look oneself.
+ * Directories for which the system reports what is written and which names appear and
+ * disappear, many of them through one descriptor. Returns a negative errno if the system
+ * refuses (the user has too many of these): the caller then has to poll.
  */
 int grove__sys_dirs_open(int *fd);
 /* The same directory has the same number, by whatever name. */

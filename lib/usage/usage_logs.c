@@ -28,7 +28,7 @@ static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[
 	return e->has_id ? 0 : GROVE_ENOMEM;
 }
 
-/* Adds those of the current log; `told` is set as if there were other logs. */
+/* Adds those of the current log; `told` is set as if the sub-agents had logs. */
 static int take_entry(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
 		      const char *line, const struct grove__entry *e)
 {

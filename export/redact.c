@@ -297,11 +297,11 @@ static const char *prefixed(struct scan *s, const char *p)
 {
 	if (!at_start(s, p) || p + 1 == s->end)
 		return NULL;
-	for (size_t i = 0; i < NR_PREFIXES; i++) {
-		const struct prefix *x = &prefixes[i];
+	for (size_t i = s->r->first[(unsigned char)*p]; i; i = s->r->next[i - 1]) {
+		const struct prefix *x = &prefixes[i - 1];
 		const char *rest, *end;
 
-		if (*p != x->begins[0] || p[1] != x->begins[1] || !begins(s, p, x->begins))
+		if (p[1] != x->begins[1] || !begins(s, p, x->begins))
 			continue;
 		rest = p + strlen(x->begins);
 		end = run_of(s, rest, x->class);
@@ -838,13 +838,20 @@ static const char *match(struct scan *s, const char *p)
 	return end ? end : prefixed(s, p);
 }
 
-/* Most bytes begin nothing. */
-static void mark_beginnings(char *begin)
+/* Most bytes begin nothing; the prefixes that begin with a byte are tried in the table's order. */
+static void mark_beginnings(struct redactor *r)
 {
+	_Static_assert(NR_PREFIXES <= REDACT_PREFIXES, "the table of prefixes has outgrown the redactor");
+
 	for (const char *p = "@%=:/-.BbMNOelp"; *p; p++)
-		begin[(unsigned char)*p] = 1;
-	for (size_t i = 0; i < NR_PREFIXES; i++)
-		begin[(unsigned char)*prefixes[i].begins] = 1;
+		r->begins[(unsigned char)*p] = 1;
+	for (size_t i = NR_PREFIXES; i; i--) {
+		unsigned char c = (unsigned char)*prefixes[i - 1].begins;
+
+		r->begins[c] = 1;
+		r->next[i - 1] = r->first[c];
+		r->first[c] = (unsigned char)i;
+	}
 }
 
 void redactor_init(struct redactor *r, const char *home)
@@ -852,6 +859,7 @@ void redactor_init(struct redactor *r, const char *home)
 	const char *slash = home ? strrchr(home, '/') : NULL;
 
 	memset(r, 0, sizeof(*r));
+	mark_beginnings(r);
 	/* "/" is nobody's home */
 	r->home = home && *home == '/' && home[1] ? home : NULL;
 	r->user = r->home && slash && slash > home && slash[1] ? slash + 1 : NULL;
@@ -860,12 +868,13 @@ void redactor_init(struct redactor *r, const char *home)
 int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out)
 {
 	struct scan s = { .r = r, .begin = in.ptr, .end = in.ptr + in.len, .copied = in.ptr, .out = out };
-	char begin[256] = { 0 };
 
-	mark_beginnings(begin);
 	for (const char *p = in.ptr; p < s.end && !s.rc;) {
-		const char *end = begin[(unsigned char)*p] ? match(&s, p) : NULL;
+		const char *end = NULL;
 
+		/* a letter within a word begins nothing */
+		if (r->begins[(unsigned char)*p] && (!is_alnum(*p) || at_start(&s, p)))
+			end = match(&s, p);
 		p = end ? end : p + 1;
 	}
 	if (s.end > s.copied)

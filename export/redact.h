@@ -46,8 +46,13 @@ enum redact_kind {
 	REDACT_KINDS
 };
 
+#define REDACT_PREFIXES 160      /* room for as many */
+
 struct redactor {
 	uint64_t count[REDACT_KINDS];
+	unsigned char begins[256];   /* something may begin with this byte */
+	unsigned char first[256];    /* the first prefix with it, plus one; 0: none */
+	unsigned char next[REDACT_PREFIXES];
 	const char *home;        /* NULL if unknown */
 	const char *user;        /* the name in it; NULL if none */
 };

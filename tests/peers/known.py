@@ -309,6 +309,21 @@ def in_a_long_circle(file, question, theirs, ours):
     return False
 
 
+def in_far_parts(file, question, theirs, ours):
+    """A record of a reply after records that are neither its own nor results nor attachments."""
+    last, between, at = {}, 0, None
+    for e in file.entries():
+        name = (e.get("message") or {}).get("id") if e.get("type") == "assistant" else None
+        if name in last and last[name] != between:
+            return True
+        if e.get("type") == "assistant" and name != at or e.get("type") in ("user", "system") and not calls_and_results(e, "tool_result", "tool_use_id"):
+            between += 1
+        if e.get("type") == "assistant":
+            last[name] = between
+            at = name
+    return False
+
+
 def is_silent(record):
     """Is this a record of which nothing is sent: thoughts, blanks, a note of the program?"""
     content = (record.get("message") or {}).get("content")
@@ -355,7 +370,7 @@ SHORT_SUMMARY = Known("omp", "a session without a title whose compaction has a s
 OMP = [
     Known("omp", "parents in a circle", mend=no_circles),
     Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
-    Known("omp", "two entries with one id", CONTEXT | {"leaf"}, mend=only_the_last_of_each_id),
+    Known("omp", "two entries with one id", CONTEXT | {"leaf", "name"}, mend=only_the_last_of_each_id),
     Known("omp", "a line that is `null`", mend=no_nulls),
     Known("omp", "a value that is not an object; as the last line, also an object with neither `id` nor `parentId`", mend=objects_alone),
     SHORT_SUMMARY,
@@ -363,6 +378,7 @@ OMP = [
 ]
 
 NO_SESSION = "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone"
+SIDE_PROMPT = Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts)
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
     Known("sdk", "lines with blanks, escapes or repeated members that the program does not write", frozenset(["list"]),
@@ -370,13 +386,14 @@ SDK = [
     Known("sdk", "messages, but no prompt among them", frozenset(["list"]), excuses=nothing_to_show),
     Known("sdk", NO_SESSION, frozenset(["list"]), excuses=no_session),
     Known("sdk", "a boundary that keeps a segment of which an end is missing", frozenset(["messages", "contents"]), mend=whole_segments),
-    Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
+    SIDE_PROMPT,
 ]
 
 AGENT = SDK + [Known("sdk", "a system or progress record in a sub-agent's file", mend=no_notes)]
 
 CLI = [
     Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call),
+    Known("cli", "records of a reply with other replies between them", excuses=in_far_parts),
     Known("cli", NO_SESSION, excuses=nothing_to_resume),
     Known("cli", "a cycle of three or more, or one that runs through a repeated uuid", excuses=in_a_long_circle),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),

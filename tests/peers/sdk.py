@@ -387,9 +387,10 @@ def fork(at, rng):
         theirs, ours = forked(at, some)
         at.book.add(at.book.answers, (at.peer, "fork"))
         mended = some.copy()
-        if theirs != ours and known.FORK_GAP.mend(mended):
-            at.book.add(at.book.known, (at.peer, known.FORK_GAP.row))
-            theirs, ours = forked(at, mended)
+        for row in (known.FORK_GAP, known.SIDE_PROMPT):
+            if theirs != ours and row.mend(mended):
+                at.book.add(at.book.known, (at.peer, row.row))
+                theirs, ours = forked(at, mended)
         if theirs != ours and isinstance(ours, list):
             kept = [line for line in ours if not line.startswith('{"type":"last-prompt"')]
             if len(kept) != len(ours):

@@ -10,6 +10,8 @@
 #include "json/value.h"
 #include "json/write.h"
 
+#include <stdio.h>
+
 enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role)
 {
 	if (kind == GROVE_KIND_THINKING_LEVEL || kind == GROVE_KIND_MODEL ||
@@ -42,24 +44,19 @@ int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct gro
 	return grove__json_type_of(t) == JSON_STRING ? grove__json_text(target, t) : 0;
 }
 
-/* Writes `,"name":value`, or nothing if the value is absent. */
-static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
+/* Writes a member, or nothing if the value is absent. */
+static void put(struct grove__out *o, const char *name, struct grove_slice raw)
 {
-	int rc;
-
-	if (!raw.len)
-		return 0;
-	rc = grove__buf_addf(out, ",\"%s\":", name);
-	return rc ? rc : grove__json_put_raw(out, raw);
+	if (raw.len)
+		grove__out_raw(o, name, raw);
 }
 
 /* The level is "off" at first; the model is that of the last change, or of the last reply. */
 int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out)
 {
 	struct grove_slice level = grove__slice_str("\"off\""), provider = { NULL, 0 }, model = provider;
-	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__out o;
 	bool set = false;
-	int rc;
 
 	for (size_t i = 0; i < nr; i++) {
 		struct grove_slice line = lines[i].line;
@@ -74,36 +71,37 @@ int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grov
 		provider = grove__json_get(line, "provider");
 		model = grove__json_get(line, lines[i].kind == GROVE_KIND_MESSAGE ? "model" : "modelId");
 	}
-	rc = put_member(out, "thinkingLevel", level);
-	if (!rc && !set)
-		rc = grove__buf_add_str(out, ",\"model\":null");
-	if (!rc && set)
-		rc = put_member(&b, "provider", provider);
-	if (!rc && set)
-		rc = put_member(&b, "modelId", model);
-	if (!rc && set)
-		rc = grove__buf_addf(out, ",\"model\":{%s}", b.len ? b.ptr + 1 : "");
-	grove__buf_release(&b);
-	return rc;
+	grove__out_init_buf(&o, out);
+	o.comma = true; /* other members come before */
+	put(&o, "thinkingLevel", level);
+	if (set) {
+		grove__out_open(&o, "model", '{');
+		put(&o, "provider", provider);
+		put(&o, "modelId", model);
+		grove__out_close(&o, '}');
+	} else {
+		grove__out_string(&o, "model", NULL);
+	}
+	return grove__out_finish(&o);
 }
 
-static int put_time(struct grove_buf *out, int64_t time)
+static void put_time(struct grove__out *o, int64_t time)
 {
-	int rc = grove__buf_add_str(out, ",\"timestamp\":");
+	char text[24];
 
-	if (rc)
-		return rc;
-	return time == GROVE_NO_TIME ? grove__buf_add_str(out, "null")
-				     : grove__json_put_int(out, time);
+	snprintf(text, sizeof(text), "%lld", (long long)time);
+	grove__out_raw(o, "timestamp", grove__slice_str(time == GROVE_NO_TIME ? "null" : text));
 }
 
-static int put_text_block(struct grove_buf *out, struct grove_slice raw_string)
+/* [{"type":"text","text":…}] */
+static void put_text_block(struct grove__out *o, const char *name, struct grove_slice raw_string)
 {
-	int rc = grove__buf_add_str(out, "[{\"type\":\"text\",\"text\":");
-
-	if (!rc)
-		rc = grove__json_put_raw(out, raw_string);
-	return rc ? rc : grove__buf_add_str(out, "}]");
+	grove__out_open(o, name, '[');
+	grove__out_open(o, NULL, '{');
+	grove__out_string(o, "type", "text");
+	grove__out_raw(o, "text", raw_string);
+	grove__out_close(o, '}');
+	grove__out_close(o, ']');
 }
 
 static bool has_blocks(enum grove_role role)
@@ -122,16 +120,17 @@ int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct 
 	struct grove_slice content = grove__json_get(grove__json_get(input, "replacement"), "content");
 	struct grove__json_change change = { .path = { "replacement" } };
 	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__out o;
 	int rc;
 
 	if (grove__json_type_of(content) != JSON_STRING ||
 	    (target != GROVE_ROLE_ASSISTANT && target != GROVE_ROLE_TOOL_RESULT))
 		return 1;
-	rc = grove__buf_add_str(&b, "{\"content\":");
-	if (!rc)
-		rc = put_text_block(&b, content);
-	if (!rc)
-		rc = grove__buf_add_char(&b, '}');
+	grove__out_init_buf(&o, &b);
+	grove__out_open(&o, NULL, '{');
+	put_text_block(&o, "content", content);
+	grove__out_close(&o, '}');
+	rc = grove__out_finish(&o);
 	change.value = grove__buf_slice(&b);
 	if (!rc)
 		rc = grove__json_edit(out, input, &change, 1);
@@ -148,6 +147,7 @@ static int with_content(struct grove_buf *out, struct grove_slice message, struc
 {
 	struct grove__json_change change = { .path = { "content" } };
 	struct grove_buf block = GROVE_BUF_INIT;
+	struct grove__out o;
 	int rc = 0;
 
 	if (content.len)
@@ -155,7 +155,9 @@ static int with_content(struct grove_buf *out, struct grove_slice message, struc
 
 	if (grove__json_type_of(content) == JSON_STRING &&
 	    (role == GROVE_ROLE_ASSISTANT || role == GROVE_ROLE_TOOL_RESULT)) {
-		rc = put_text_block(&block, content);
+		grove__out_init_buf(&o, &block);
+		put_text_block(&o, NULL, content);
+		rc = grove__out_finish(&o);
 		change.value = grove__buf_slice(&block);
 	}
 	if (!rc)
@@ -197,36 +199,36 @@ static int put_custom(struct grove_buf *out, struct grove_slice line, int64_t ti
 		      const struct grove_slice *edit)
 {
 	struct grove_slice content = edit ? *edit : grove__json_get(line, "content");
-	int rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
+	struct grove__out o;
 
 	if (!edit && (!content.len || grove__json_type_of(content) == JSON_NULL))
 		content = grove__slice_str("[]");
-	if (!rc)
-		rc = put_member(out, "customType", grove__json_get(line, "customType"));
-	if (!rc)
-		rc = put_member(out, "content", content);
-	if (!rc)
-		rc = put_member(out, "display", grove__json_get(line, "display"));
-	if (!rc)
-		rc = put_member(out, "details", grove__json_get(line, "details"));
-	if (!rc)
-		rc = put_time(out, time);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "role", "custom");
+	put(&o, "customType", grove__json_get(line, "customType"));
+	put(&o, "content", content);
+	put(&o, "display", grove__json_get(line, "display"));
+	put(&o, "details", grove__json_get(line, "details"));
+	put_time(&o, time);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* {"role":ROLE,"summary":…,NAME:…,"timestamp":…} */
 static int put_summary(struct grove_buf *out, struct grove_slice line, const char *role,
 		       const char *name, int64_t time)
 {
-	int rc = grove__buf_addf(out, "{\"role\":\"%s\"", role);
+	struct grove__out o;
 
-	if (!rc)
-		rc = put_member(out, "summary", grove__json_get(line, "summary"));
-	if (!rc)
-		rc = put_member(out, name, grove__json_get(line, name));
-	if (!rc)
-		rc = put_time(out, time);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "role", role);
+	put(&o, "summary", grove__json_get(line, "summary"));
+	put(&o, name, grove__json_get(line, name));
+	put_time(&o, time);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
@@ -270,81 +272,63 @@ int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove
 
 /* --- as plain messages for a model --- */
 
-/* {"role":"user","content":[{"type":"text","text":TEXT}],"timestamp":…} */
-static int put_user(struct grove_buf *out, struct grove_slice text, struct grove_slice time)
+/* {"role":"user","content":…,"timestamp":…}; a string becomes a text block. */
+static int put_user(struct grove_buf *out, struct grove_slice content, struct grove_slice time)
 {
-	int rc = grove__buf_add_str(out, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":");
+	struct grove__out o;
 
-	if (!rc)
-		rc = grove__json_put_string(out, text);
-	if (!rc)
-		rc = grove__buf_add_str(out, "}]");
-	if (!rc)
-		rc = put_member(out, "timestamp", time);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "role", "user");
+	if (grove__json_type_of(content) == JSON_STRING)
+		put_text_block(&o, "content", content);
+	else
+		put(&o, "content", content);
+	put(&o, "timestamp", time);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* Adds a value as JavaScript would convert it to a string. */
-static int add_text(struct grove_buf *out, struct grove_slice raw)
+static void add_text(struct grove__out *o, struct grove_slice raw)
 {
+	if (o->rc)
+		return;
 	if (grove__json_type_of(raw) == JSON_STRING)
-		return grove__json_text(out, raw);
-	return raw.len ? grove__json_put_canonical(out, raw) : grove__buf_add_str(out, "undefined");
+		o->rc = grove__json_text(o->to, raw);
+	else
+		o->rc = raw.len ? grove__json_put_canonical(o->to, raw)
+				: grove__buf_add_str(o->to, "undefined");
 }
 
-static int bash_text(struct grove_buf *t, struct grove_slice m)
+static void bash_text(struct grove__out *o, struct grove_slice m)
 {
 	struct grove_slice output = grove__json_get(m, "output");
 	struct grove_slice code = grove__json_get(m, "exitCode");
 	struct grove_slice path = grove__json_get(m, "fullOutputPath");
-	int rc = grove__buf_add_str(t, "Ran `");
 
-	if (!rc)
-		rc = add_text(t, grove__json_get(m, "command"));
-	if (!rc)
-		rc = grove__buf_add_str(t, "`\n");
-	if (!rc && grove__json_truthy(output)) {
-		rc = grove__buf_add_str(t, "```\n");
-		if (!rc)
-			rc = add_text(t, output);
-		if (!rc)
-			rc = grove__buf_add_str(t, "\n```");
-	} else if (!rc) {
-		rc = grove__buf_add_str(t, "(no output)");
+	grove__out_str(o, "Ran `");
+	add_text(o, grove__json_get(m, "command"));
+	grove__out_str(o, "`\n");
+	if (grove__json_truthy(output)) {
+		grove__out_str(o, "```\n");
+		add_text(o, output);
+		grove__out_str(o, "\n```");
+	} else {
+		grove__out_str(o, "(no output)");
 	}
-	if (!rc && grove__json_truthy(grove__json_get(m, "cancelled"))) {
-		rc = grove__buf_add_str(t, "\n\n(command cancelled)");
-	} else if (!rc && grove__json_type_of(code) != JSON_NULL && code.len &&
+	if (grove__json_truthy(grove__json_get(m, "cancelled"))) {
+		grove__out_str(o, "\n\n(command cancelled)");
+	} else if (grove__json_type_of(code) != JSON_NULL && code.len &&
 		   !(grove__json_type_of(code) == JSON_NUMBER && !grove__json_truthy(code))) {
-		rc = grove__buf_add_str(t, "\n\nCommand exited with code ");
-		if (!rc)
-			rc = add_text(t, code);
+		grove__out_str(o, "\n\nCommand exited with code ");
+		add_text(o, code);
 	}
-	if (!rc && grove__json_truthy(grove__json_get(m, "truncated")) && grove__json_truthy(path)) {
-		rc = grove__buf_add_str(t, "\n\n[Output truncated. Full output: ");
-		if (!rc)
-			rc = add_text(t, path);
-		if (!rc)
-			rc = grove__buf_add_str(t, "]");
+	if (grove__json_truthy(grove__json_get(m, "truncated")) && grove__json_truthy(path)) {
+		grove__out_str(o, "\n\n[Output truncated. Full output: ");
+		add_text(o, path);
+		grove__out_str(o, "]");
 	}
-	return rc;
-}
-
-static int llm_custom(struct grove_slice m, struct grove_slice time, struct grove_buf *out)
-{
-	struct grove_slice content = grove__json_get(m, "content");
-	int rc = grove__buf_add_str(out, "{\"role\":\"user\"");
-
-	if (!rc && grove__json_type_of(content) == JSON_STRING) {
-		rc = grove__buf_add_str(out, ",\"content\":");
-		if (!rc)
-			rc = put_text_block(out, content);
-	} else if (!rc) {
-		rc = put_member(out, "content", content);
-	}
-	if (!rc)
-		rc = put_member(out, "timestamp", time);
-	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
 /* The text around a summary; the two forms really end differently. */
@@ -355,23 +339,22 @@ static const char compaction_before[] =
 	"The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 static const char compaction_after[] = "\n</summary>";
 
-static int llm_summary(struct grove_slice m, const char *before, const char *after,
-		       struct grove_buf *text)
+static void summary_text(struct grove__out *o, struct grove_slice m, const char *before, const char *after)
 {
-	int rc = grove__buf_add_str(text, before);
-
-	if (!rc)
-		rc = add_text(text, grove__json_get(m, "summary"));
-	return rc ? rc : grove__buf_add_str(text, after);
+	grove__out_str(o, before);
+	add_text(o, grove__json_get(m, "summary"));
+	grove__out_str(o, after);
 }
 
 /* Converts one message. Returns 1 if the model does not see it. */
 static int llm_one(struct grove_slice m, struct grove_buf *out)
 {
 	struct grove_slice role = grove__json_get(m, "role"), time = grove__json_get(m, "timestamp");
-	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove_buf text = GROVE_BUF_INIT, quoted = GROVE_BUF_INIT;
+	struct grove__out o;
 	int rc;
 
+	grove__out_init_buf(&o, &text);
 	switch (grove__pi_role(role)) {
 	case GROVE_ROLE_SYSTEM:
 	case GROVE_ROLE_USER:
@@ -381,23 +364,25 @@ static int llm_one(struct grove_slice m, struct grove_buf *out)
 	case GROVE_ROLE_CUSTOM:
 		if (!grove__json_string_is(role, "custom"))
 			return 1;
-		return llm_custom(m, time, out);
+		return put_user(out, grove__json_get(m, "content"), time);
 	case GROVE_ROLE_BASH:
 		if (grove__json_truthy(grove__json_get(m, "excludeFromContext")))
 			return 1;
-		rc = bash_text(&text, m);
+		bash_text(&o, m);
 		break;
 	default:
 		if (grove__json_string_is(role, "branchSummary"))
-			rc = llm_summary(m, branch_before, branch_after, &text);
+			summary_text(&o, m, branch_before, branch_after);
 		else if (grove__json_string_is(role, "compactionSummary"))
-			rc = llm_summary(m, compaction_before, compaction_after, &text);
+			summary_text(&o, m, compaction_before, compaction_after);
 		else
 			return 1;
 	}
-	if (!rc)
-		rc = put_user(out, grove__buf_slice(&text), time);
+	rc = grove__out_finish(&o);
+	rc = rc ? rc : grove__json_put_string(&quoted, grove__buf_slice(&text));
+	rc = rc ? rc : put_user(out, grove__buf_slice(&quoted), time);
 	grove__buf_release(&text);
+	grove__buf_release(&quoted);
 	return rc;
 }
 

@@ -57,208 +57,162 @@ static bool says_something(struct grove_slice src)
 
 /* --- workers --- */
 
-static int put_or(struct grove_buf *out, const char *name, struct grove_slice v, const char *fill)
+static void put(struct grove__out *o, const char *name, struct grove_slice v, const char *fill)
 {
-	int rc = grove__buf_addf(out, ",\"%s\":", name);
-
-	if (rc)
-		return rc;
-	return is_there(v) ? grove__buf_add_slice(out, v) : grove__buf_add_str(out, fill);
+	grove__out_raw(o, name, is_there(v) ? v : grove__slice_str(fill));
 }
 
-static int same_text(struct grove_slice a, struct grove_slice b, bool *same)
+static bool same_text(struct grove__out *o, struct grove_slice a, struct grove_slice b)
 {
 	struct grove_buf x = GROVE_BUF_INIT, y = GROVE_BUF_INIT;
-	int rc = 0;
+	bool same = a.len && grove__slice_eq(a, b);
 
-	*same = a.len && grove__slice_eq(a, b);
-	if (!*same && grove__json_type_of(a) == JSON_STRING && grove__json_type_of(b) == JSON_STRING) {
-		rc = grove__json_text(&x, a);
-		if (!rc)
-			rc = grove__json_text(&y, b);
-		*same = !rc && grove__slice_eq(grove__buf_slice(&x), grove__buf_slice(&y));
+	if (!same && grove__json_type_of(a) == JSON_STRING && grove__json_type_of(b) == JSON_STRING) {
+		grove__out_fail(o, grove__json_text(&x, a));
+		grove__out_fail(o, grove__json_text(&y, b));
+		same = !o->rc && grove__slice_eq(grove__buf_slice(&x), grove__buf_slice(&y));
 	}
 	grove__buf_release(&x);
 	grove__buf_release(&y);
-	return rc;
+	return same;
 }
 
 /* Finds the item of a list that concerns this task; empty if there is none. */
-static int about(struct grove_slice list, struct grove_slice task, struct grove_slice *out)
+static struct grove_slice about(struct grove__out *o, struct grove_slice list, struct grove_slice task)
 {
 	struct grove__json_iter it;
-	bool same = false;
-	int rc = 0;
 
-	*out = grove__slice(NULL, 0);
 	if (!is_array(list))
-		return 0;
+		return grove__slice(NULL, 0);
 	grove__json_iter_init(&it, list);
-	while (!rc && !same && grove__json_next(&it)) {
-		rc = same_text(grove__json_get(it.value, "taskId"), task, &same);
-		if (same)
-			*out = it.value;
-	}
-	return rc;
+	while (grove__json_next(&it))
+		if (same_text(o, grove__json_get(it.value, "taskId"), task))
+			return it.value;
+	return grove__slice(NULL, 0);
 }
 
 /* Selects from a list what concerns this task, or from an object its member of that name. */
-static int put_about(struct grove_buf *out, const char *name, struct grove_slice own,
-		     struct grove_slice list, struct grove_slice task)
+static void put_about(struct grove__out *o, const char *name, struct grove_slice own,
+		      struct grove_slice list, struct grove_slice task)
 {
 	struct grove__json_iter it;
-	bool same, first = true;
-	int rc;
 
-	if (is_there(own))
-		return put_or(out, name, own, "[]");
-	rc = grove__buf_addf(out, ",\"%s\":", name);
-	if (!rc && is_object(list)) {
-		grove__json_iter_init(&it, list);
-		while (!rc && grove__json_next(&it)) {
-			rc = same_text(it.key, task, &same);
-			if (!rc && same)
-				return grove__buf_add_slice(out, it.value);
-		}
+	if (is_there(own)) {
+		grove__out_raw(o, name, own);
+		return;
 	}
-	if (!rc)
-		rc = grove__buf_add_char(out, '[');
+	if (is_object(list)) {
+		grove__json_iter_init(&it, list);
+		while (grove__json_next(&it))
+			if (same_text(o, it.key, task)) {
+				grove__out_raw(o, name, it.value);
+				return;
+			}
+	}
+	grove__out_open(o, name, '[');
 	if (is_array(list)) {
 		grove__json_iter_init(&it, list);
-		while (!rc && grove__json_next(&it)) {
-			rc = same_text(grove__json_get(it.value, "taskId"), task, &same);
-			if (rc || !same)
-				continue;
-			rc = first ? 0 : grove__buf_add_char(out, ',');
-			first = false;
-			if (!rc)
-				rc = grove__buf_add_slice(out, it.value);
-		}
+		while (grove__json_next(&it))
+			if (same_text(o, grove__json_get(it.value, "taskId"), task))
+				grove__out_raw(o, NULL, it.value);
 	}
-	return rc ? rc : grove__buf_add_char(out, ']');
+	grove__out_close(o, ']');
 }
 
-/* Counts how the workers ended. */
+/* How the workers ended. */
+enum end { DONE, FAILED, STOPPED, OPEN, ENDS };
+
 struct ends {
-	unsigned nr, done, failed, stopped, open;
+	unsigned nr, by[ENDS];
 };
 
-static void count_end(struct ends *e, struct grove_slice status)
+static enum end end_of(struct grove_slice status)
 {
-	static const char *const done[] = { "completed", "complete", "done", "success", "succeeded", "ok" };
-	static const char *const failed[] = { "failed", "failure", "error", "errored", "timeout" };
-	static const char *const stopped[] = { "cancelled", "canceled", "aborted", "skipped" };
+	static const struct {
+		const char *status;
+		enum end end;
+	} known[] = {
+		{ "completed", DONE },    { "complete", DONE },    { "done", DONE },      { "success", DONE },
+		{ "succeeded", DONE },    { "ok", DONE },          { "failed", FAILED },  { "failure", FAILED },
+		{ "error", FAILED },      { "errored", FAILED },   { "timeout", FAILED }, { "cancelled", STOPPED },
+		{ "canceled", STOPPED },  { "aborted", STOPPED },  { "skipped", STOPPED },
+	};
 
-	e->nr++;
-	for (size_t i = 0; i < sizeof(done) / sizeof(*done); i++)
-		if (grove__json_string_is(status, done[i])) {
-			e->done++;
-			return;
-		}
-	for (size_t i = 0; i < sizeof(failed) / sizeof(*failed); i++)
-		if (grove__json_string_is(status, failed[i])) {
-			e->failed++;
-			return;
-		}
-	for (size_t i = 0; i < sizeof(stopped) / sizeof(*stopped); i++)
-		if (grove__json_string_is(status, stopped[i])) {
-			e->stopped++;
-			return;
-		}
-	e->open++;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (grove__json_string_is(status, known[i].status))
+			return known[i].end;
+	return OPEN;
 }
 
-static const char *end_of(const struct ends *e)
+static const char *end_of_all(const struct ends *e)
 {
 	if (!e->nr)
 		return "\"unknown\"";
-	if (e->done == e->nr)
+	if (e->by[DONE] == e->nr)
 		return "\"completed\"";
-	if (e->failed == e->nr)
+	if (e->by[FAILED] == e->nr)
 		return "\"failed\"";
-	if (e->stopped == e->nr)
+	if (e->by[STOPPED] == e->nr)
 		return "\"cancelled\"";
-	return e->open ? "\"running\"" : "\"partial\"";
+	return e->by[OPEN] ? "\"running\"" : "\"partial\"";
 }
 
 /* Writes one worker, from what is known about it (`w`, may be empty) and its task. */
-static int put_worker(struct grove_buf *out, struct grove_slice src, struct grove_slice w,
-		      struct grove_slice task, struct ends *ends)
+static void put_worker(struct grove__out *o, struct grove_slice src, struct grove_slice w,
+		       struct grove_slice task, struct ends *ends)
 {
 	struct grove_slice id = grove__json_get(is_there(w) ? w : task, "taskId");
 	struct grove_slice agent = grove__json_get(w, "agent"), status = grove__json_get(w, "status");
-	int rc = grove__buf_add_str(out, ends->nr ? ",{\"taskId\":" : "{\"taskId\":");
 
 	if (!is_there(status))
 		status = grove__slice_str(is_there(w) ? "\"unknown\"" : "\"pending\"");
-	count_end(ends, status);
-	if (!rc)
-		rc = is_there(id) ? grove__buf_add_slice(out, id) : grove__buf_add_str(out, "null");
-	if (!rc)
-		rc = put_or(out, "agent", is_there(agent) ? agent : grove__json_get(task, "agent"), "null");
-	if (!rc)
-		rc = put_or(out, "status", status, "null");
-	if (!rc)
-		rc = put_or(out, "summary", grove__json_get(w, "summary"), "null");
-	if (!rc)
-		rc = put_about(out, "events", grove__json_get(w, "events"), part(src, "processEvents"), id);
-	if (!rc)
-		rc = put_about(out, "evidence", grove__json_get(w, "evidence"),
-			       part(src, "evidenceSummaries"), id);
-	if (!rc)
-		rc = put_about(out, "toolRoutes", grove__json_get(w, "toolRoutes"),
-			       part(src, "toolRuntimeRoutes"), id);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	ends->nr++;
+	ends->by[end_of(status)]++;
+	grove__out_open(o, NULL, '{');
+	put(o, "taskId", id, "null");
+	put(o, "agent", is_there(agent) ? agent : grove__json_get(task, "agent"), "null");
+	put(o, "status", status, "null");
+	put(o, "summary", grove__json_get(w, "summary"), "null");
+	put_about(o, "events", grove__json_get(w, "events"), part(src, "processEvents"), id);
+	put_about(o, "evidence", grove__json_get(w, "evidence"), part(src, "evidenceSummaries"), id);
+	put_about(o, "toolRoutes", grove__json_get(w, "toolRoutes"), part(src, "toolRuntimeRoutes"), id);
+	grove__out_close(o, '}');
 }
 
 /* First those that are mentioned, in that order, then the other tasks. */
-static int put_workers(struct grove_buf *out, struct grove_slice src, struct grove_slice told,
-		       struct grove_slice tasks, struct ends *ends)
+static void put_workers(struct grove__out *o, struct grove_slice src, struct grove_slice told,
+			struct grove_slice tasks, struct ends *ends)
 {
 	struct grove__json_iter it;
-	struct grove_slice other;
-	int rc = 0;
 
 	if (is_array(told)) {
 		grove__json_iter_init(&it, told);
-		while (!rc && grove__json_next(&it)) {
-			if (!is_object(it.value))
-				continue;
-			rc = about(tasks, grove__json_get(it.value, "taskId"), &other);
-			if (!rc)
-				rc = put_worker(out, src, it.value, other, ends);
-		}
+		while (grove__json_next(&it))
+			if (is_object(it.value))
+				put_worker(o, src, it.value,
+					   about(o, tasks, grove__json_get(it.value, "taskId")), ends);
 	}
 	if (is_array(tasks)) {
 		grove__json_iter_init(&it, tasks);
-		while (!rc && grove__json_next(&it)) {
-			if (!is_object(it.value))
-				continue;
-			rc = about(told, grove__json_get(it.value, "taskId"), &other);
-			if (!rc && !other.len)
-				rc = put_worker(out, src, grove__slice(NULL, 0), it.value, ends);
-		}
+		while (grove__json_next(&it))
+			if (is_object(it.value) && !about(o, told, grove__json_get(it.value, "taskId")).len)
+				put_worker(o, src, grove__slice(NULL, 0), it.value, ends);
 	}
-	return rc;
 }
 
 /* --- the whole --- */
 
-static int put_diagnostics(struct grove_buf *out, enum source from, const bool present[FROM_NOTHING])
+static void put_diagnostics(struct grove__out *o, enum source from, const bool present[FROM_NOTHING])
 {
-	const char *before = "";
-	int rc = grove__buf_addf(out, ",\"diagnostics\":{\"selectedSource\":\"%s\",\"inputSources\":[",
-				 source_names[from]);
-
-	for (unsigned i = 0; i < FROM_NOTHING && !rc; i++) {
-		if (!present[i])
-			continue;
-		rc = grove__buf_addf(out, "%s\"%s\"", before, source_names[i]);
-		before = ",";
-	}
-	return rc ? rc
-		  : grove__buf_addf(out, "],\"fallbackUsed\":%s}",
-				    from == FROM_TOOL || from == FROM_BATCH ? "true" : "false");
+	grove__out_open(o, "diagnostics", '{');
+	grove__out_string(o, "selectedSource", source_names[from]);
+	grove__out_open(o, "inputSources", '[');
+	for (unsigned i = 0; i < FROM_NOTHING; i++)
+		if (present[i])
+			grove__out_string(o, NULL, source_names[i]);
+	grove__out_close(o, ']');
+	grove__out_bool(o, "fallbackUsed", from == FROM_TOOL || from == FROM_BATCH);
+	grove__out_close(o, '}');
 }
 
 static int project(const struct grove__delegation_in *in, struct grove__delegation_out *out)
@@ -268,6 +222,7 @@ static int project(const struct grove__delegation_in *in, struct grove__delegati
 	bool present[FROM_NOTHING];
 	enum source from = FROM_RESULT;
 	struct ends ends = { 0 };
+	struct grove__out o;
 	int rc;
 
 	src[FROM_RESULT] = in->result;
@@ -286,27 +241,20 @@ static int project(const struct grove__delegation_in *in, struct grove__delegati
 	status = grove__json_get(own, "status");
 	if (!is_there(status))
 		status = part(best, "status");
-	rc = put_workers(&workers, best, told, tasks, &ends);
-	if (!rc)
-		rc = grove__buf_add_str(&out->projection, "{\"batchId\":");
-	if (!rc) {
-		struct grove_slice id = grove__json_get(in->result, "batchId");
-
-		rc = is_there(id) ? grove__buf_add_slice(&out->projection, id)
-				  : grove__buf_add_str(&out->projection, "null");
-	}
-	if (!rc)
-		rc = put_or(&out->projection, "status", status, end_of(&ends));
-	if (!rc)
-		rc = grove__buf_add_str(&out->projection, ",\"workers\":[");
-	if (!rc)
-		rc = grove__buf_add_slice(&out->projection, grove__buf_slice(&workers));
-	if (!rc)
-		rc = grove__buf_add_char(&out->projection, ']');
-	if (!rc)
-		rc = put_diagnostics(&out->projection, from, present);
-	if (!rc)
-		rc = grove__buf_add_char(&out->projection, '}');
+	grove__out_init_buf(&o, &workers);
+	put_workers(&o, best, told, tasks, &ends);
+	rc = grove__out_finish(&o);
+	grove__out_init_buf(&o, &out->projection);
+	grove__out_fail(&o, rc);
+	grove__out_open(&o, NULL, '{');
+	put(&o, "batchId", grove__json_get(in->result, "batchId"), "null");
+	put(&o, "status", status, end_of_all(&ends));
+	grove__out_open(&o, "workers", '[');
+	grove__out_bytes(&o, workers.ptr, workers.len);
+	grove__out_close(&o, ']');
+	put_diagnostics(&o, from, present);
+	grove__out_close(&o, '}');
+	rc = grove__out_finish(&o);
 	if (!rc && is_there(part(best, "processEvents")))
 		rc = grove__buf_add_slice(&out->events, part(best, "processEvents"));
 	if (!rc && is_there(part(best, "evidenceSummaries")))

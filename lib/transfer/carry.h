@@ -14,7 +14,7 @@
 
 struct grove_carry {
 	struct grove *g;
-	struct grove__where at;          /* of a session that is there; else the dialect only, or NULL */
+	struct grove__where at; /* of an existing session; otherwise only the dialect, or NULL */
 	bool there;
 	bool failed;                     /* it could not be opened, and does nothing */
 	unsigned flags;
@@ -32,7 +32,7 @@ struct grove_carry {
 int grove__carry_open(struct grove *g, const char *what, const struct grove_carry_options *opt,
 		      struct grove_carry *c, struct grove_detail *d);
 void grove__carry_release(struct grove_carry *c);
-/* Says whose session it is. GROVE_EINVAL if its id cannot be one there. */
+/* Sets the dialect of the session. GROVE_EINVAL if that cannot have its id. */
 int grove__carry_settle(struct grove_carry *c, const struct grove__dialect *dialect, struct grove_detail *d);
 int grove__carry_about(struct grove_carry *c, struct grove_carry_about *out, struct grove_detail *d);
 int grove__carry_state(struct grove_carry *c, const char *sub, struct grove_carry_state *out,
@@ -46,9 +46,9 @@ int grove__carry_read(struct grove_carry *c, const char *sub, uint64_t from, uin
  */
 int grove__carry_reader(struct grove_carry *c, const char *sub, struct grove_session **out,
 			struct grove_detail *d);
-/* The reader of this log knows nothing any more: the log was replaced, or created. */
+/* Forgets what was read of this log, because the log was replaced or created. */
 void grove__carry_forget(struct grove_carry *c, const char *sub);
-/* The place of a log: grove__where_copy() with its subpath. */
+/* Gets the location of a log: grove__where_copy() with its subpath. */
 int grove__carry_where(const struct grove_carry *c, const char *sub, struct grove__where *out,
 		       struct grove_detail *d);
 void grove__carry_state_of(const struct grove_session *s, struct grove_carry_state *out);
@@ -66,7 +66,7 @@ struct grove__carry_line {
 int grove__carry_classify(const struct grove_carry *c, struct grove_slice line, bool first,
 			  struct grove__arena *texts, struct grove__carry_line *out);
 
-/* True if a relative name stays where it belongs, and is nobody's private file. */
+/* Returns true if a relative name stays within the session's directory and is not a private file. */
 bool grove__carry_name_ok(const char *name);
 
 int grove__carry_append(struct grove_carry *c, const struct grove_slice *lines, size_t nr,

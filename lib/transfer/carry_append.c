@@ -1,5 +1,5 @@
 /*
- * transfer/carry_append.c: taking in lines of another machine.
+ * transfer/carry_append.c: storing lines from another machine.
  *
  * Both sides may have gone on below the same entry:
  *
@@ -7,15 +7,15 @@
  *     after     a ─ b ─ c ─ (mark)                 after     a ─ b ─ d ─ (mark)
  *                    └─ d                                         └─ c
  *
- * Readers take the last line of a log for the leaf, so what is taken in would move it.
- * It may move only to what is below it. Otherwise the same append also stores a line that
- * keeps the leaf where it was: there is no moment at which it is elsewhere, whatever
- * crashes. That line is about this log alone: it is not carried back (a program that
- * compares two logs leaves out GROVE_CARRY_LINE_LEAF without children), or the two sides
- * would answer each other for ever.
+ * To readers, the last line of a log is the leaf, so new lines would move it. It may only
+ * move to an entry below it. Otherwise the same append also stores a line that keeps the
+ * leaf where it was, so that it is never elsewhere, not even after a crash. That line is
+ * about this log alone: it is not carried back (a program that compares two logs leaves out
+ * GROVE_CARRY_LINE_LEAF without children), or the two sides would answer each other for
+ * ever.
  *
- * What was known of the log is compared when it is written: if it has grown, everything is
- * looked at again.
+ * The store compares the state of the log when it appends: if the log has grown, everything
+ * is examined again.
  */
 #include "transfer/carry.h"
 
@@ -98,7 +98,7 @@ static struct grove_slice trimmed(struct grove_slice s)
 	return s;
 }
 
-/* 1: the log has this line, 2: it has another one with its id, 0: neither. */
+/* Returns 1 if the log has this line, 2 if it has another one with the same id, and 0 otherwise. */
 static int known(struct taking *t, const struct grove__carry_line *l)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -122,7 +122,10 @@ static int known(struct taking *t, const struct grove__carry_line *l)
 	return rc;
 }
 
-/* A log begins with the header of its session, which gets the directory that it has here. */
+/*
+ * A log begins with the header of its session, in which the directory is changed to the local
+ * one.
+ */
 static int take_header(struct taking *t, struct grove__carry_line *l)
 {
 	struct grove_carry *c = t->c;
@@ -201,7 +204,7 @@ static int choose_one(struct taking *t, size_t i)
 	return rc ? rc < 0 ? rc : 0 : keep(t, &l);
 }
 
-/* A log that begins here has a header, if its agent's logs have one. */
+/* A new log must have a header if its agent's logs have one. */
 static int begins_well(struct taking *t)
 {
 	if (t->s || !t->nr_taken || !grove__dialect_has_header(t->c->at.dialect))
@@ -249,7 +252,7 @@ static bool is_below(const struct taking *t, const struct grove__carry_line *l)
 	return at != GROVE_NO_ENTRY && row_below(t, at);
 }
 
-/* Would readers be led away from the leaf, and how far may they follow? */
+/* Finds out whether the lines would move the leaf elsewhere, and how far it may follow them. */
 static bool leads_away(struct taking *t, struct grove_slice *target)
 {
 	bool ruled = grove__image_ruled(t->s->image), away = false;
@@ -414,7 +417,10 @@ static size_t fill_records(struct taking *t, bool guard)
 {
 	size_t n = 0;
 
-	/* ends a value that another writer never finished, where it would swallow ours */
+	/*
+	 * ends a value that another writer never finished, which would otherwise swallow our
+	 * lines
+	 */
 	if (guard)
 		t->rec[n++] = (struct grove_store_record){ .line = { "]", 1 } };
 	for (size_t i = 0; i < t->nr_taken; i++)

@@ -1,8 +1,8 @@
 /*
  * transfer/carry_files.c: what belongs to a session besides its own log.
  *
- * Names come from another machine. They are names below the session, without parts that
- * begin with a dot, and none of a log: lines are taken in one by one.
+ * Names come from another machine. A valid name is below the session, has no part that
+ * begins with a dot, and is not that of a log, because lines are stored one by one.
  */
 #include "transfer/carry.h"
 
@@ -44,7 +44,7 @@ int grove__carry_each(struct grove_carry *c, grove_carry_part_fn *fn, void *payl
 	return c->there ? grove__beside_list(c->at.store, &key, list_one, &l, d) : 0;
 }
 
-/* The hash in the name of a blob; NULL: it is an attachment. */
+/* Returns the hash in the name of a blob; NULL if it is an attachment. */
 static const char *blob_hash(const char *name)
 {
 	const char *hash = name + sizeof(BLOBS) - 1;

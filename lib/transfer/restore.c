@@ -1,9 +1,9 @@
 /*
- * transfer/restore.c: an archived session, back where its agent has its sessions.
+ * transfer/restore.c: copies an archived session back to where its agent stores its sessions.
  *
- * It is a copy (copy.c) with three differences: files get the time of now, or the agent
- * would delete them at once; earlier versions stay in the archive; and what the agent
- * keeps elsewhere goes there.
+ * It is a copy (copy.c) with three differences: files get the current time, because otherwise
+ * the agent would delete them at once; earlier versions stay in the archive; and what the
+ * agent keeps elsewhere goes there.
  */
 #include "transfer/copy.h"
 

@@ -1,9 +1,9 @@
 /*
  * world/hidden.c: directories that could not be read.
  *
- * A list continues without them, but the result must not be taken for complete: each is
- * reported to the caller's `warn`, once, and counted. Work that must be complete notes
- * the count when it begins and fails at its end if there are more.
+ * A list continues without them, but its result is incomplete, so each of them is
+ * reported to the caller's `warn`, once, and counted. An operation that must be
+ * complete reads the count when it begins, and fails at its end if the count has grown.
  */
 #include "world/world.h"
 

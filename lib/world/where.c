@@ -75,7 +75,10 @@ unsigned grove__where_store_mark(const struct grove_store *st)
 {
 	uint32_t h = 2166136261u;
 
-	/* FNV-1a, folded: keys are in addresses that people keep, so it must not change */
+	/*
+	 * FNV-1a, folded. It must not change, because keys are part of addresses that
+	 * people save
+	 */
 	for (const char *p = st->url; *p; p++)
 		h = (h ^ (unsigned char)*p) * 16777619u;
 	return (h ^ h >> 16) & 0xffff;

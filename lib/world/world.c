@@ -247,7 +247,10 @@ int grove__world_archive_url(const struct grove *g, const char *to, struct grove
 	return grove__buf_addf(out, "file:%s%s/grove/archive", data ? data : g->home, data ? "" : "/.local/share");
 }
 
-/* A server is not asked by every command; it can be named. */
+/*
+ * An archive on a server is not searched unless it is named, so that not every command
+ * connects to it.
+ */
 static int add_archive(struct grove *g, struct grove_detail *d)
 {
 	struct grove_buf url = GROVE_BUF_INIT;
@@ -263,7 +266,7 @@ static int add_archive(struct grove *g, struct grove_detail *d)
 		rc = is_dir && !dir ? grove__fail_nomem(d) : add_root(g, url.ptr, dir, "grove", NULL, false, d);
 		if (!rc)
 			g->roots[g->nr_roots - 1].archive = true;
-		/* what is no archive after all does not stop anybody from working */
+		/* an archive that turns out not to be one is ignored */
 		else if (rc != GROVE_ENOMEM)
 			rc = 0;
 	}

@@ -92,6 +92,7 @@ GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, stru
  *	{"$":"text"}     is the next of its texts
  *	{"$":"json"}     its next text, which is a JSON value
  *	{"$":"number"}   the next of its numbers
+ *	{"$":"time"}     its next number, milliseconds since 1970, as toISOString() spells it
  *	{"$":"parent"}   the id of the entry with this index: its next number
  *	{"$":"left"}     a value that is left out; its next number is the length of its JSON
  *	{"$":"blocks"}   a list of blocks that is left out, likewise; its next text has a

@@ -716,7 +716,6 @@ static int fill_frame(struct heads *h, uint32_t row, uint32_t up)
 {
 	const struct grove__spine *s = h->v->image->spine;
 	struct grove_slice id = grove__spine_name(grove__spine_id(s, row));
-	char time[GROVE__JS_ISO_MAX];
 	size_t len = h->names->frame_len + id.len + GROVE__FRAME_TIME + 4;
 	int rc = add_text(h, id);
 
@@ -726,7 +725,7 @@ static int fill_frame(struct heads *h, uint32_t row, uint32_t up)
 		len += grove__spine_name(grove__spine_id(s, up)).len + 2;
 		rc = rc ? rc : add_number(h, up);
 	}
-	rc = rc ? rc : add_text(h, grove__slice(time, grove__js_iso(time, grove__spine_time(s, row))));
+	rc = rc ? rc : add_number(h, (double)grove__spine_time(s, row));
 	return rc ? rc : add_number(h, (double)(grove__spine_len(s, row) - len));
 }
 

@@ -210,6 +210,43 @@ test("of many entries a message can be changed before it is looked at", () => {
 	s.close();
 });
 
+test("of many entries the time is a member like another", () => {
+	const entries = many();
+	const s = open(entries);
+	const branch = s.branch();
+	assert.deepEqual(branch.map((e) => e.timestamp), entries.map((e) => e.timestamp));
+	branch[12].timestamp = "another time";
+	assert.equal(s.entry(branch[12].id).timestamp, "another time");
+	assert.equal(branch[13].timestamp, entries[13].timestamp);
+	assert.deepEqual({ ...branch[12] }, { ...entries[12], timestamp: "another time" });
+	assert.deepEqual(Object.keys(branch[12]), Object.keys(entries[12]));
+	delete branch[14].timestamp;
+	assert.equal("timestamp" in branch[14], false);
+	s.close();
+	assert.equal(branch[11].timestamp, entries[11].timestamp);
+});
+
+test("going through many entries leaves alone what a host has changed", () => {
+	const entries = many();
+	const s = open(entries);
+	const branch = s.branch();
+	const mine = { role: "assistant", content: [{ type: "text", text: "mine" }] };
+	branch[1001].message = mine;
+	branch[1012].message.content = "changed";
+	branch[2003].message = branch[2014].message; // both are assistants', and made of other rows
+	const later = branch[4004].message;
+	const blocks = branch.filter((e) => e.message?.role === "assistant" && Array.isArray(e.message.content)).map((e) => e.message.content.length);
+	assert.ok(blocks.length > MANY / stored.length - 2);
+	assert.equal(branch[1001].message, mine);
+	assert.equal(branch[1012].message.content, "changed");
+	assert.equal(branch[2003].message, branch[2014].message);
+	assert.equal(branch[4004].message, later);
+	assert.deepEqual(structuredClone(branch[2014].message), entries[2014].message);
+	const other = new Set([1001, 1012, 2003]);
+	branch.forEach((e, i) => other.has(i) || assert.equal(JSON.stringify(e), JSON.stringify(entries[i])));
+	s.close();
+});
+
 test("of many entries what another process wrote is there", () => {
 	const entries = many();
 	const s = open(entries);

@@ -112,6 +112,10 @@ static void assert_hole(struct reading *r, struct grove_slice what, struct grove
 		double d = *r->number++, want = grove__json_number(stored);
 
 		assert_memory_equal(&d, &want, sizeof(d));
+	} else if (grove__json_string_is(what, "time")) {
+		char iso[GROVE__JS_ISO_MAX];
+
+		assert_slice(grove__slice(iso, grove__js_iso(iso, (int64_t)*r->number++)), text);
 	} else if (grove__json_string_is(what, "parent")) {
 		assert_int_equal(grove_view_entry(r->v, (uint32_t)*r->number++, &e), 0);
 		assert_slice(grove_str(e.id), text);

@@ -9,7 +9,8 @@
 // compile what runs often, and the fewer functions that are the less it costs. What the columns
 // do not have is taken from the entry's line, which is read and parsed when somebody looks at it.
 // Of the blocks of a message's content types and short texts are known before: tool calls can be
-// counted without reading any.
+// counted without reading any. Whoever goes from message to message finds the next ones made: many
+// in one loop cost less than as many calls.
 //
 // What comes later are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
 // structuredClone see an ordinary object. The accessors of one place are the same two functions in
@@ -20,9 +21,36 @@
 // all members in the object itself, which literals that grow afterwards do not get.
 
 const HOLE = "$";
-/** Reading along: how near the next entry must be, and how many are read at most. */
+const MESSAGE = "message";
+const CONTENT = "content";
+/** Going along: how near the next entry must be, how many lines are read at most, and how many objects made. */
 const NEAR = 64;
-const AHEAD = 256;
+const LINES = 256;
+const OBJECTS = 4096;
+
+/** Whoever asks for one entry after the other gets the next ones along with it, twice as many each time. */
+class Pace {
+	#most;
+	#last = -1;
+	#many = 1;
+
+	constructor(most) {
+		this.#most = most;
+	}
+
+	/** How many there should be from this row on. */
+	from(row) {
+		const onward = row > this.#last && row - this.#last <= NEAR;
+		this.#many = onward ? Math.min(this.#many * 2, this.#most) : 1;
+		this.#last = row;
+		return this.#many;
+	}
+
+	/** The last row that was made or read. */
+	upTo(row) {
+		this.#last = row;
+	}
+}
 
 /** The base of classes that give private fields to objects that are there already. */
 class Given {
@@ -31,6 +59,10 @@ class Given {
 	}
 }
 
+/** What the private fields of the next object begin with: engines make room for these at once. */
+let nextFrom;
+let nextAt = 0;
+
 const NOT_READ = Symbol("not read");
 
 /** What was read of an object besides, by key: few have any. */
@@ -38,14 +70,9 @@ const others = new WeakMap();
 
 /** Says where an object comes from, and holds what was read of it. */
 class Source extends Given {
-	#heads;
-	#row;
+	#heads = nextFrom;
+	#row = nextAt;
 	#main = NOT_READ; // the message of an entry, the content of a message
-	constructor(object, heads, row) {
-		super(object);
-		this.#heads = heads;
-		this.#row = row;
-	}
 	static main(object) {
 		return object.#main;
 	}
@@ -70,16 +97,29 @@ class Source extends Given {
 	static beyond(object, name) {
 		return object.#heads.beyond(object.#row, name);
 	}
+	static lacksMain(object) {
+		return #main in object && object.#main === NOT_READ;
+	}
+	/** The same of any object: undefined if it has none. */
+	static mainOf(object) {
+		return #main in object && object.#main !== NOT_READ && isObject(object.#main) ? object.#main : undefined;
+	}
+	static isOf(object, heads, row) {
+		return #main in object && object.#heads === heads && object.#row === row;
+	}
+	static time(object) {
+		return object.#heads.time(object.#row);
+	}
 	/** Has this message a content that nobody has looked at? Then it is something: null would be known. */
 	static hasUnread(message) {
-		return #main in message && message.#main === NOT_READ && Object.hasOwn(message, "content");
+		return Source.lacksMain(message) && Object.hasOwn(message, "content");
 	}
 }
 
 /** How a member is kept that comes later: nearly all of them are these two, which have a field. */
 function keeping(place) {
 	const key = place.at(-1);
-	if (key === ["message", "content"][place.length - 1]) return { get: Source.main, set: Source.setMain };
+	if (key === [MESSAGE, CONTENT][place.length - 1]) return { get: Source.main, set: Source.setMain };
 	return {
 		get: (object) => (others.get(object)?.has(key) ? others.get(object).get(key) : NOT_READ),
 		set: (object, value) => {
@@ -103,6 +143,27 @@ function laterMember(place, read) {
 			},
 			set(value) {
 				set(this, value);
+			},
+			enumerable: true,
+			configurable: true,
+		},
+	};
+}
+
+/** A member that is no longer computed, since somebody has set it: rare, and engines make such objects slow. */
+function settle(object, key, value) {
+	Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** A member that is computed each time, of what columns have anyway. */
+function computedMember(key, compute) {
+	return {
+		accessor: {
+			get() {
+				return compute(this);
+			},
+			set(value) {
+				settle(this, key, value);
 			},
 			enumerable: true,
 			configurable: true,
@@ -139,6 +200,7 @@ const LATER = {
 	left: laterValue,
 	blocks: (place) => laterMade(place, Source.blocks),
 	part: (place) => laterPart(place, place.join(".")),
+	time: (place) => computedMember(place.at(-1), (object) => new Date(Source.time(object)).toISOString()),
 };
 
 /** The member of each place, once for all entries: then their objects are alike for the engine. */
@@ -151,7 +213,7 @@ function memberAt(kind, place) {
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isHole = (value) => isObject(value) && Object.hasOwn(value, HOLE);
-const isLeft = (value) => isHole(value) && (value[HOLE] === "left" || value[HOLE] === "blocks");
+const isLeft = (value) => isHole(value) && ["left", "blocks", "time"].includes(value[HOLE]);
 
 const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(message);
 
@@ -161,7 +223,10 @@ const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(mess
  */
 function constructorFor(Stamp, size) {
 	function Made(from, at) {
-		new Stamp(this, from, at);
+		nextFrom = from;
+		nextAt = at;
+		new Stamp(this);
+		nextFrom = undefined; // or a session would stay alive by it
 	}
 	Made.prototype = Object.prototype;
 	for (let n = 0; n < 16; n++) {
@@ -195,7 +260,8 @@ class Writer {
 	left = []; // places of what is left out: ["message", "content"]
 	letters = undefined; // which text says what the blocks are
 	blocksAt = undefined; // their place
-	parts = {}; // by name, as "message": the expression for an object that is made later
+	time = undefined; // which number says when the entry was made
+	parts = {}; // by name, as "message": the statements that make an object which comes later, `o`
 	values = []; // that the functions are given: K0, K1, …
 	words = 0;
 	functions = [];
@@ -237,11 +303,17 @@ class Writer {
 		if (!names.some((name) => isLeft(shape[name]) || this.isPart(shape[name], [...place, name]))) {
 			return `{${names.map((name) => `${JSON.stringify(name)}:${this.value(shape[name], [...place, name])}`).join(",")}}`;
 		}
-		const own = names.map((name) => this.member(name, shape[name], [...place, name]));
-		const Made = this.given(this.constructorOf(own.filter((statement) => statement.startsWith("o[")).length));
+		const making = this.making(shape, place);
 		const name = `C${this.functions.length}`;
-		this.functions.push(`function ${name}(H,N,n,T,x,W,row){const o=new ${Made}(H,row);${own.join("")}return o;}`);
+		this.functions.push(`function ${name}(H,N,n,T,x,W,row){${making}return o;}`);
 		return `${name}(H,N,n,T,x,W,row)`;
+	}
+
+	/** Statements that make `o`, which has members that come later. */
+	making(shape, place) {
+		const own = Object.keys(shape).map((name) => this.member(name, shape[name], [...place, name]));
+		const Made = this.given(this.constructorOf(own.filter((statement) => statement.startsWith("o[")).length));
+		return `const o=new ${Made}(H,row);${own.join("")}`;
 	}
 
 	constructorOf(size) {
@@ -258,8 +330,9 @@ class Writer {
 	}
 
 	later(kind, place) {
-		this.numbers++; // how long it is
-		if (kind === "blocks") {
+		const number = this.numbers++; // how long it is, or the time
+		if (kind === "time") this.time = number;
+		else if (kind === "blocks") {
 			this.letters = this.texts++;
 			this.blocksAt = place;
 		} else this.left.push(place);
@@ -267,14 +340,14 @@ class Writer {
 	}
 
 	part(value, place) {
-		this.parts[place.join(".")] = this.value(value, place);
+		this.parts[place.join(".")] = this.making(value, place);
 		return memberAt("part", place);
 	}
 
 	/** Functions of (heads, numbers, the first of them, a function for texts, the first of them, words, row). */
 	compile(shape) {
 		const make = `(H,N,n,T,x,W,row)=>(${this.value(shape, [])})`;
-		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,W,row)=>(${it})`);
+		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,W,row)=>{${it}return o;}`);
 		const text = `"use strict";${this.functions.join("")}return {make:${make},parts:{${parts.join(",")}}}`;
 		const names = this.values.map((_, i) => `K${i}`);
 		return new Function("define", "whole", ...names, text)(Object.defineProperty, whole, ...this.values);
@@ -285,13 +358,8 @@ class Writer {
 
 /** Says which block of which message an object is. */
 class Place extends Given {
-	#message;
-	#i;
-	constructor(object, message, i) {
-		super(object);
-		this.#message = message;
-		this.#i = i;
-	}
+	#message = nextFrom;
+	#i = nextAt;
 	static members(object) {
 		return Source.block(object.#message, object.#i);
 	}
@@ -302,18 +370,7 @@ const placed = constructorsFor(Place);
 const blockMembers = new Map();
 function blockMember(key) {
 	if (!blockMembers.has(key)) {
-		const accessor = {
-			get() {
-				return Place.members(this)[key];
-			},
-			// As an ordinary member, since it is rare: engines make objects slow that change so.
-			set(value) {
-				Object.defineProperty(this, key, { value, writable: true, enumerable: true, configurable: true });
-			},
-			enumerable: true,
-			configurable: true,
-		};
-		blockMembers.set(key, { accessor });
+		blockMembers.set(key, computedMember(key, (block) => Place.members(block)[key]));
 	}
 	return blockMembers.get(key);
 }
@@ -355,7 +412,7 @@ function functionsFor(shape, SomeWriter) {
 	const text = `${SomeWriter.name} ${JSON.stringify(withoutWords(shape))}`;
 	if (compiled.has(text)) return compiled.get(text);
 	const w = new SomeWriter();
-	const made = { ...w.compile(shape), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts };
+	const made = { ...w.compile(shape), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts, time: w.time };
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
 }
@@ -363,6 +420,8 @@ function functionsFor(shape, SomeWriter) {
 function compile(shape, SomeWriter) {
 	return { ...functionsFor(shape, SomeWriter), words: wordsOf(shape), kind: `${shape.type} ${shape.message?.role}` };
 }
+
+const isContent = (place) => place?.length === 2 && place[0] === MESSAGE && place[1] === CONTENT;
 
 /** The heads of the rows from `from` on, to make entries of. `entries` knows ids and lines of all rows. */
 class Heads {
@@ -377,8 +436,9 @@ class Heads {
 	#blocks;
 	#read = new Map(); // by row: its blocks
 	#ahead = new Map(); // whole entries by row, read along
-	#last = -1;
-	#many = 1;
+	#lines = new Pace(LINES);
+	#parts = new Pace(OBJECTS);
+	#lists = new Pace(OBJECTS);
 	#isBrief;
 
 	constructor(entries, from, isBrief, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
@@ -392,6 +452,10 @@ class Heads {
 		this.#texts = (at) => strings.slice(textAt[at], textAt[at + 1]);
 		this.#blocks = JSON.parse(blocks).map((block) => compile(block, BlockWriter));
 		this.#shapes = JSON.parse(shapes).map((s) => (isHole(s) ? null : compile(s, Writer)));
+	}
+
+	get #end() {
+		return this.#from + this.#shape.length;
 	}
 
 	#shapeOf(row) {
@@ -409,13 +473,28 @@ class Heads {
 		return fn(this, this.#numbers, this.#number[i], this.#texts, this.#text[i], words, row);
 	}
 
+	/** An object in an entry, as its message. */
 	part(row, name) {
+		const many = this.#parts.from(row);
+		if (many > 1 && name === MESSAGE) this.#messagesAlong(row + 1, Math.min(row + many, this.#end));
 		const shape = this.#shapeOf(row);
 		return this.#make(row, shape.parts[name], shape.words);
 	}
 
+	/** The messages of entries that are there, and that nobody has asked for theirs. */
+	#messagesAlong(from, to) {
+		const { known } = this.#entries;
+		for (let row = from; row < to; row++) {
+			const entry = known[row];
+			if (entry === undefined || !Source.lacksMain(entry)) continue;
+			const shape = this.#shapeOf(row);
+			if (shape?.parts[MESSAGE]) Source.setMain(entry, this.#make(row, shape.parts[MESSAGE], shape.words));
+		}
+		this.#parts.upTo(to - 1);
+	}
+
 	has(row) {
-		return row >= this.#from && row < this.#from + this.#shape.length;
+		return row >= this.#from && row < this.#end;
 	}
 
 	/** What brief heads leave out of an entry, made of the others; undefined: its line has it. */
@@ -426,10 +505,16 @@ class Heads {
 
 	/** The list of blocks in this entry, which are those of a message. */
 	blocks(row, message) {
+		const many = this.#lists.from(row);
+		if (many > 1 && isContent(this.#shapeOf(row).blocksAt)) this.#listAlong(row, many);
+		return this.#list(row, message) ?? walk(this.whole(row), this.#shapeOf(row).blocksAt);
+	}
+
+	#list(row, message) {
 		const shape = this.#shapeOf(row);
 		const first = this.#text[row - this.#from];
 		const letters = this.#texts(first + shape.letters);
-		if (letters.includes(BLOCK_ODD)) return walk(this.whole(row), shape.blocksAt);
+		if (letters.includes(BLOCK_ODD)) return undefined;
 		const blocks = new Array(letters.length);
 		for (let i = 0, text = first + shape.texts; i < blocks.length; i++) {
 			const kind = this.#blocks[letters.charCodeAt(i) - BLOCK_FIRST];
@@ -437,6 +522,22 @@ class Heads {
 			text += kind.texts;
 		}
 		return blocks;
+	}
+
+	/** The lists of the next entries alike, of those whose messages are there. */
+	#listAlong(row, many) {
+		const { kind } = this.#shapeOf(row);
+		const { known } = this.#entries;
+		const end = Math.min(row + many, this.#end);
+		for (let at = row + 1; at < end; at++) {
+			const shape = this.#shapeOf(at);
+			if (shape?.kind !== kind || !isContent(shape.blocksAt)) continue;
+			const message = known[at] && Source.mainOf(known[at]);
+			if (!message || !Source.isOf(message, this, at) || !Source.lacksMain(message)) continue;
+			const blocks = this.#list(at, message);
+			if (blocks) Source.setMain(message, blocks);
+		}
+		this.#lists.upTo(end - 1);
 	}
 
 	/** The block of an entry; they are all read when the first is looked into. */
@@ -449,21 +550,17 @@ class Heads {
 		return this.#shapeOf(row).left;
 	}
 
-	/**
-	 * The entry of a row, all of it. Whoever asks for one after the other gets the next ones of the
-	 * same shape read along, more each time.
-	 */
+	/** The entry of a row, all of it; the next ones of the same kind are read along. */
 	whole(row) {
 		const read = this.#ahead.get(row);
 		if (read) {
 			this.#ahead.delete(row);
 			return read;
 		}
-		const onward = row > this.#last && row - this.#last <= NEAR;
-		this.#many = onward ? Math.min(this.#many * 2, AHEAD) : 1;
-		const rows = this.#many === 1 ? [row] : this.#alike(row, this.#many);
-		this.#last = rows.at(-1);
+		const many = this.#lines.from(row);
+		const rows = many === 1 ? [row] : this.#alike(row, many);
 		if (rows.length === 1) return this.#entries.whole(row);
+		this.#lines.upTo(rows.at(-1));
 		this.#ahead = new Map();
 		this.#entries.wholes(rows).forEach((entry, i) => this.#ahead.set(rows[i], entry));
 		return this.whole(row);
@@ -472,13 +569,16 @@ class Heads {
 	#alike(row, many) {
 		const kind = this.#shapeOf(row)?.kind;
 		const rows = [];
-		const end = this.#from + this.#shape.length;
-		for (let at = row; at < end && rows.length < many; at++) if (this.#shapeOf(at)?.kind === kind) rows.push(at);
+		for (let at = row; at < this.#end && rows.length < many; at++) if (this.#shapeOf(at)?.kind === kind) rows.push(at);
 		return rows;
 	}
 
 	id(row) {
 		return this.#entries.id(row);
+	}
+
+	time(row) {
+		return this.#numbers[this.#number[row - this.#from] + this.#shapeOf(row).time];
 	}
 }
 

@@ -10,6 +10,14 @@ const { assertValidSessionId, newSessionId } = require("./paths.cjs");
 
 const EDITABLE_ROLES = ["user", "assistant", "toolResult"];
 
+/** Spelling a time takes as long as finding an id: what is appended in the same millisecond shares it. */
+let spelled = { ms: NaN, text: "" };
+function timeNow() {
+	const ms = Date.now();
+	if (ms !== spelled.ms) spelled = { ms, text: new Date(ms).toISOString() };
+	return spelled.text;
+}
+
 class SessionManager {
 	#place;
 	#log;
@@ -109,7 +117,7 @@ class SessionManager {
 			type,
 			id: this.#log.newId(),
 			parentId: this.#log.leaf,
-			timestamp: new Date().toISOString(),
+			timestamp: timeNow(),
 		};
 	}
 
@@ -126,7 +134,7 @@ class SessionManager {
 
 	appendMessage(message) {
 		const log = this.#log;
-		return this.#append({ type: "message", id: log.newId(), parentId: log.leaf, timestamp: new Date().toISOString(), message });
+		return this.#append({ type: "message", id: log.newId(), parentId: log.leaf, timestamp: timeNow(), message });
 	}
 	appendThinkingLevelChange(thinkingLevel) {
 		return this.#append({ ...this.#base("thinking_level_change"), thinkingLevel });

@@ -30,6 +30,8 @@ function opening({ again, branch }) {
 		const file = path.join(dir, "large.jsonl");
 		fs.copyFileSync(large, file);
 		fs.utimesSync(file, 1e9, 1e9); // what was written a moment ago is not indexed
+		// … and where it changed while the index was made, the index is compared with all of it
+		await new Promise((resolve) => setTimeout(resolve, 300));
 		if (again) SessionManager.open(file);
 		return () => {
 			globalThis.held = SessionManager.open(file);

@@ -249,7 +249,7 @@ scenario('a search within a project finds its passages, and only those', async (
   await p.waitForSelector('.results .hit');
   assert.deepEqual([...new Set(await p.locator('.results .row .proj').allTextContents())], ['storefront']);
   await p.goto(`${w.base}/s?q=checkout&project=ops`);
-  await wait(p, () => /Nothing says/.test(document.querySelector('.empty')?.textContent ?? ''));
+  await wait(p, () => /No results for/.test(document.querySelector('.empty')?.textContent ?? ''));
   await p.context().close();
 });
 
@@ -772,7 +772,7 @@ scenario('fifty prompts by J in 30,000 entries, then to 10 %: text soon after re
 scenario('states: loading, nothing found with the nearest word, damaged, not rendered', async (w, s, all) => {
   for (let k = 0; k < 200 && (await (await fetch(`${w.api}/api/v1/search?q=replay`)).json()).index.state !== 'ready'; k++) await new Promise((r) => setTimeout(r, 100));
   const q = await page(w, '/s?q=websoket');
-  await wait(q, () => /Nothing says “websoket”[\s\S]*Did you mean websocket\?/.test(document.querySelector('.empty')?.textContent ?? ''));
+  await wait(q, () => /No results for “websoket”[\s\S]*Did you mean websocket\?/.test(document.querySelector('.empty')?.textContent ?? ''));
   await q.locator('.empty a.go').click();
   await q.waitForSelector('.hit mark');
   // An answer that takes its time: grey bars, then what was asked for.
@@ -856,6 +856,7 @@ scenario('every key of the help does what it says, and single letters can be swi
   for (const [k, name] of [['3', 'All'], ['2', 'Turns'], ['1', 'Prompts']]) { await press(k); await wait(p, (t) => document.querySelector('.rail .seg [aria-pressed=true]').textContent === t, name); }
   // The tree: arrows, ends, the first letter, all folds.
   await wait(p, () => [...document.querySelectorAll('.tr')].some((e) => /steps/.test(e.textContent)));
+  await settled(() => p.evaluate(() => document.querySelector('.tree').innerText));
   await p.locator('.tree').focus();
   await p.keyboard.press('Home');
   await wait(p, () => /Why do dashboards/.test(document.querySelector('.tr.sel')?.textContent ?? ''));
@@ -1102,7 +1103,7 @@ scenario('the server goes away: what is shown stays, acting is off', async (w) =
   await p.waitForSelector('.conn .dot.live');
   other.server.kill('SIGKILL');
   await p.waitForSelector('.band.amber', { timeout: 20_000 });
-  assert.match(await text(p, '.band.amber'), /The server does not answer\. What you see is from .*Trying again( in \d+ s)?\. Reading goes on/);
+  assert.match(await text(p, '.band.amber'), /The server does not answer\. What you see is from .*Trying again( in \d+ s)?\. You can keep reading/);
   assert.match(await text(p, '.flow'), /last answer/);
   assert.equal(await p.getByRole('button', { name: 'Continue', exact: true }).count(), 0);
   failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));

@@ -104,7 +104,7 @@ export const VIEWS: { view: string; title: string; icon: string }[] = [
   { view: 'branched', title: 'Branched', icon: 'branch' }, { view: 'expiring', title: 'Expiring soon', icon: 'clock' }, { view: 'damaged', title: 'Damaged', icon: 'alert' },
 ];
 
-export const SORTS: [string, string][] = [['modified', 'Recent first'], ['created', 'Newest first'], ['size', 'Largest first'], ['cost', 'Dearest first'], ['name', 'By name']];
+export const SORTS: [string, string][] = [['modified', 'Recent first'], ['created', 'Newest first'], ['size', 'Largest first'], ['cost', 'Most expensive first'], ['name', 'By name']];
 
 // The address's query as the server wants it.
 export function listParams(q: URLSearchParams): URLSearchParams {

@@ -44,7 +44,7 @@ function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Ele
           {prompt && <div class="ev"><span class="dim">prompt</span><span class="wide">{visible(prompt)}</span></div>}
           {w.summary && <div class="ev"><span class="dim">result</span><span class="wide">{visible(w.summary)}</span></div>}
           {rows.map((r, i) => <div class="ev" key={i}><span class="num dim">{r.at ? timeFull(r.at) : ''}</span><span>{visible(r.what)}</span><span class={r.what === 'tool' ? 'tx mono' : 'tx'}>{visible(r.text)}</span></div>)}
-          {!rows.length && !prompt && <p class="dim">Nothing more is known of this worker.</p>}
+          {!rows.length && !prompt && <p class="dim">Nothing more is known about this worker.</p>}
         </div>
       )}
     </>

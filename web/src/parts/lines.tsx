@@ -29,7 +29,7 @@ export function Lines({ id, entry, from, to }: { id: string; entry: Entry; from:
   const first = Math.max(1, from - AROUND), last = Math.min(all.length, to + AROUND);
   return (
     <div class="lines-of"><p class="dim">Lines {from} to {Math.min(to, all.length)} of {all.length}{long.rest ? ' so far' : ''}</p>
-      {first <= all.length ? <pre class="code boxed" tabIndex={0}>{all.slice(first - 1, last).map((text, k) => <div key={k} class={first + k >= from && first + k <= to ? 'on' : undefined}><span class="dim num">{String(first + k).padStart(6)}  </span>{visible(text).slice(0, 2000)}</div>)}</pre> : <p class="dim">The text has no such lines.</p>}
+      {first <= all.length ? <pre class="code boxed" tabIndex={0}>{all.slice(first - 1, last).map((text, k) => <div key={k} class={first + k >= from && first + k <= to ? 'on' : undefined}><span class="dim num">{String(first + k).padStart(6)}  </span>{visible(text).slice(0, 2000)}</div>)}</pre> : <p class="dim">The text does not have these lines.</p>}
       <MoreBytes long={long} /></div>
   );
 }

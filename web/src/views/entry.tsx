@@ -121,7 +121,7 @@ function uses(p: RowProps, b: Body): { tools: ToolUse[]; lone: { id: string; b: 
 
 function Thinking({ b, id, open, toggle }: { b: Extract<Block, { is: 'thinking' }>; id: string; open: boolean; toggle: () => void }): JSX.Element {
   const size = b.text ? ('text' in b.text ? b.text.text.length : b.text.bytes) : 0;
-  if (!size) return <p class="fold">Thought, not told</p>;
+  if (!size) return <p class="fold">Thinking is not shown</p>;
   return <><button class="fold" aria-expanded={open} onClick={toggle}><Icon name={open ? 'down' : 'right'} />Thought<span class="num">· {size > 2000 ? bytes(size) : `${count(size)} characters`}</span></button>{open && <div class="thought"><ThoughtText id={id} text={b.text!} /></div>}</>;
 }
 
@@ -256,7 +256,7 @@ function LeafCard(p: RowProps & { resume: string | null; following: boolean }): 
   const rule = p.session.context.value?.leafReason?.rule;
   const tip = p.session.viewLeaf.value >= 0 ? p.session.skeleton.id[p.session.viewLeaf.value]! : null;
   if (preview) {
-    return <Frame p={p} cls="lf last"><div class="leafcard off"><div class="tx"><b>Not on the active path</b> <span class="soft">Looking moves nothing: the leaf is elsewhere.</span></div>{p.session.mayWrite && tip && !p.session.sub && <button class="btn pri" disabled={p.session.acting} onClick={() => void p.session.continueFrom(tip)}>Go on from here</button>}<button class="btn" onClick={() => p.view('')}>Back to the leaf</button></div></Frame>;
+    return <Frame p={p} cls="lf last"><div class="leafcard off"><div class="tx"><b>Not on the active path</b> <span class="soft">Viewing this branch does not move the leaf.</span></div>{p.session.mayWrite && tip && !p.session.sub && <button class="btn pri" disabled={p.session.acting} onClick={() => void p.session.continueFrom(tip)}>Continue from here</button>}<button class="btn" onClick={() => p.view('')}>Back to the leaf</button></div></Frame>;
   }
   return (
     <Frame p={p} cls="lf last">

@@ -276,7 +276,7 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
 function Nothing({ q, reply, query }: { q: string; reply: SearchReply; query: URLSearchParams }): JSX.Element {
   const narrowed = ['project', 'agent', 'store', 'view'].some((k) => query.has(k));
   return (
-    <div class="empty"><b>Nothing says “{visible(q)}”</b>
+    <div class="empty"><b>No results for “{visible(q)}”</b>
       {reply.suggest && <p class="soft">Did you mean <a class="go" href={hrefWith(route.value, { q: reply.suggest })}>{visible(reply.suggest)}</a>?</p>}
       {narrowed ? <a class="btn sm" href={`/s?q=${encodeURIComponent(q)}`}>Search everywhere</a> : query.get('in') !== 'all' && <a class="btn sm" href={hrefWith(route.value, { in: 'all' })}>Search tool results too</a>}
     </div>
@@ -290,7 +290,7 @@ const USUAL = ['~/.pi/agent/sessions', '~/.omp/agent/sessions', '~/.xcsh/agent/s
 
 function Empty(): JSX.Element {
   const [open, setOpen] = useState(false);
-  if (route.value.query.size > 0) return <div class="empty"><b>No session fits</b><p class="soft">Nothing here is as the filters on the left say.</p><a class="btn" href="/s">Show all sessions</a></div>;
+  if (route.value.query.size > 0) return <div class="empty"><b>No matching sessions</b><p class="soft">No session matches the filters on the left.</p><a class="btn" href="/s">Show all sessions</a></div>;
   return (
     <div class="empty"><Logo size={34} /><b>No sessions yet</b><p class="soft">grove looks where pi, oh-my-pi, xcsh and Claude Code keep theirs. Start one and it appears here.</p>
       {open ? <ul class="mini mono">{(me.value?.stores.length ? me.value.stores.map((s) => place(s.store)) : USUAL).map((s) => <li key={s}>{s}</li>)}</ul> : <button class="btn" onClick={() => setOpen(true)}>Where does it look?</button>}</div>

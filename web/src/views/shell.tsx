@@ -28,7 +28,7 @@ export function OfflineBand(): JSX.Element | null {
   const gone = offline.value;
   if (!gone) return null;
   return (
-    <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server does not answer. What you see is from <b class="num">{time(gone.since)}</b>. <TryingAgain />Reading goes on; acting is off until it is back.</span>
+    <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server does not answer. What you see is from <b class="num">{time(gone.since)}</b>. <TryingAgain />You can keep reading; changes are disabled until it is back.</span>
       <button class="btn sm" onClick={() => { hub.retry(); void fetch('/api/v1/health').then((r) => { if (r.ok) location.reload(); }, () => undefined); }}>Retry now</button></div>
   );
 }
@@ -57,7 +57,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
   }, true);
   return (
     <>
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to the content</a>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to content</a>
       <header class="top">
         <a class="brand" href="/s"><Logo /><span>grove</span></a>
         <nav aria-label="Main">{NAV.map(([href, title]) => <a key={href} href={href} aria-current={current(title) ? 'page' : undefined}>{title}</a>)}</nav><span class="grow" />

@@ -117,12 +117,12 @@ export function UsagePage(): JSX.Element {
   return (
     <main class="wrap" id="main" tabIndex={-1}>
       <div class="head"><h1>Usage</h1><span class="seg" role="group" aria-label="Group by">{BY.map(([v, title]) => <button key={v} aria-pressed={by === v} onClick={() => set({ by: v })}>{title}</button>)}</span><span class="grow" /><span class="seg" role="group" aria-label="Range">{RANGES.map(([v, title]) => <button key={v} aria-pressed={!q.get('since') && range === v} onClick={() => set({ range: v })}>{title}</button>)}</span><button class="btn" disabled={!table} onClick={() => download(`usage-by-${by}.csv`, toCsv(by, table!.rows))}><Icon name="file" />CSV</button></div>
-      {failed ? <div class="empty"><b>The figures could not be read</b><p class="soft">{failed}</p></div> : !t || !days ? <Bars /> : !table.rows.length ? <div class="empty"><b>Nothing was used</b><p class="soft">No reply with token counts in this time.</p></div> : <>
+      {failed ? <div class="empty"><b>The figures could not be read</b><p class="soft">{failed}</p></div> : !t || !days ? <Bars /> : !table.rows.length ? <div class="empty"><b>No usage</b><p class="soft">No reply in this period has token counts.</p></div> : <>
         <div class="kpis">
           <div class="kpi"><p>Cost</p><span class="fig num">{money(t.cost)}<small>{since ? `${dayAndMonth(Date.parse(`${since}T12:00:00`))} – ${dayAndMonth(Date.now())}` : 'all time'}</small></span></div>
           <div class="kpi"><p>Tokens</p><span class="fig num">{tokens(total(t))}<small>{cached} % read from cache</small></span></div>
           <div class="kpi"><p>Replies</p><span class="fig num">{days.replies === undefined ? '–' : count(days.replies)}<small>{bySession ? `in ${plural(bySession.length, 'session')}` : ''}</small></span></div>
-          <div class="kpi"><p>Dearest session</p><span class="fig num">{dearest ? money(dearest.cost) : '–'}<small class="trunc">{dearest ? visible(nameOf('session', dearest.key)).slice(0, 40) : ''}</small></span></div>
+          <div class="kpi"><p>Most expensive session</p><span class="fig num">{dearest ? money(dearest.cost) : '–'}<small class="trunc">{dearest ? visible(nameOf('session', dearest.key)).slice(0, 40) : ''}</small></span></div>
         </div>
         {chart && <div class="card"><div class="card-h"><h2>{chart.byCost ? 'Cost' : 'Tokens'} by day</h2><span class="grow" /><span class="legs">{chart.names.map((n, i) => <span key={n} class="leg"><i class={`q${(i % 6) + 1}`} />{visible(nameOf(by === 'session' ? 'model' : by, n))}</span>)}</span></div><Chart {...chart} />
           {days.copies !== undefined && <div class="note"><Icon name="check" />Each reply is counted once: {days.copies ? `${plural(days.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs ${days.copies === 1 ? 'was' : 'were'} left out.` : 'there were no copies to leave out.'}</div>}</div>}

@@ -252,10 +252,14 @@ static bool is_below(const struct taking *t, const struct grove__carry_line *l)
 	return at != GROVE_NO_ENTRY && row_below(t, at);
 }
 
-/* Finds out whether the lines would move the leaf elsewhere, and how far it may follow them. */
+/*
+ * Finds out whether the lines would move the leaf elsewhere, and how far it may follow them.
+ * A leaf that the store keeps as a value (docs/internals/leaf.md) no longer applies after
+ * them, and rules know nothing of it.
+ */
 static bool leads_away(struct taking *t, struct grove_slice *target)
 {
-	bool ruled = grove__image_ruled(t->s->image), away = false;
+	bool ruled = grove__image_ruled(t->s->image), away = false, forgotten = t->s->kept;
 
 	for (size_t i = 0; i < t->nr_taken; i++) {
 		struct taken *k = &t->taken[i];
@@ -264,12 +268,15 @@ static bool leads_away(struct taking *t, struct grove_slice *target)
 		if (k->below && k->l.kind == GROVE_CARRY_LINE_ENTRY)
 			*target = k->l.rec.id;
 		/* by rules any line may be the end, else the last one is */
-		if (k->node)
+		if (k->node) {
 			away = !k->below || (ruled && away);
-		else if (k->l.e.says_leaf)
+			forgotten = forgotten && ruled;
+		} else if (k->l.e.says_leaf) {
 			away = true;
+		}
 	}
-	return away && t->leaf != GROVE_NO_ENTRY;
+	t->out->branched = away && t->leaf != GROVE_NO_ENTRY && !target->len;
+	return (away || forgotten) && t->leaf != GROVE_NO_ENTRY;
 }
 
 /* Composes the line that makes every reader continue at `target`. */
@@ -318,7 +325,6 @@ static int pin_leaf(struct taking *t)
 		return rc;
 	if (t->opt->flags & GROVE_CARRY_FOLLOW || !leads_away(t, &target))
 		return 0;
-	t->out->branched = !target.len;
 	if (!target.len)
 		target = grove__slice_str(grove__spine_id(t->s->image->spine, t->leaf));
 	name = strndup(target.ptr, target.len);

@@ -172,9 +172,10 @@ GROVE_API int grove_find(struct grove *g, const char *what, unsigned flags, stru
 GROVE_API int grove_list_item_json(const struct grove_list_item *info, struct grove_buf *out);
 
 /*
- * Appends what identifies a session in its store: its path, or its id in a store
- * without files. `what` and the errors are as for grove_find(); the session itself
- * is not read.
+ * Appends what identifies a session in its store: its path or, in a store without
+ * files, the name of its log. That may differ from its id, and is not a name to open
+ * the session by. `what` and the errors are as for grove_find(); the session itself is
+ * not read.
  */
 GROVE_API int grove_resolve(struct grove *g, const char *what, struct grove_buf *out);
 

@@ -105,6 +105,14 @@ GROVE_API int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_e
  */
 GROVE_API int grove_watch_view(struct grove_watch *w, struct grove_view **out);
 /*
+ * After an event of the list that says that a session was created or has changed: sets
+ * *rev to what it was when this was last asked about the session, or when the watch was
+ * opened, so that grove_watch_add() reports what happened since then. If that cannot be
+ * told (a file is now shorter, or another one), it reports a reset. Reads a file once.
+ * GROVE_ENOTFOUND after any other event; otherwise errors as grove_session_open().
+ */
+GROVE_API int grove_watch_before(struct grove_watch *w, uint64_t *rev);
+/*
  * Appends one word that says where all sessions of the set are. It needs no quoting in a
  * shell or in a line of text. Its length grows with the number of sessions.
  */

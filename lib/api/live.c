@@ -97,6 +97,13 @@ int grove_watch_view(struct grove_watch *w, struct grove_view **out)
 	return watch_told(w, grove__watch_view(w, out, grove__fail_clear(&d)), &d);
 }
 
+int grove_watch_before(struct grove_watch *w, uint64_t *rev)
+{
+	struct grove_detail d;
+
+	return watch_told(w, grove__watch_list_before(w, rev, grove__fail_clear(&d)), &d);
+}
+
 int grove_watch_cursor(struct grove_watch *w, struct grove_buf *out)
 {
 	struct grove_detail d;

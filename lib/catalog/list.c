@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 /* This many files are examined at a time, while the search for files continues. */
 #define BATCH ((size_t)1 << 12)
 
@@ -36,6 +35,18 @@ struct batch {
 struct id {
 	const char *text;
 	bool archived;
+};
+
+/* Ids of sessions, listed or not. */
+struct ids {
+	struct id *list;
+	size_t nr, cap;
+};
+
+/* What one thread found: it adds to its own arrays, so that threads need not wait for each other. */
+struct part {
+	struct grove_list list;
+	struct ids ids;
 };
 
 struct lister {
@@ -60,8 +71,7 @@ struct lister {
 	bool loaded;                     /* the catalog has been loaded, if there is one */
 	bool has_archive;                /* one of the roots is */
 	bool recalls;                    /* GROVE_LIST_REMEMBERED */
-	struct id *ids;                  /* of all sessions, shown or not */
-	size_t nr_ids, cap_ids;
+	struct ids ids;
 	pthread_cond_t loading;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
@@ -137,6 +147,14 @@ static int keep_batch(struct lister *li, struct batch *b)
 			b->tasks[nr++] = b->tasks[i];
 	if (nr == b->nr)
 		grove__arena_join(&li->out->texts, &b->texts);
+	/* the first batch is often the only one */
+	if (nr == b->nr && !li->tasks) {
+		li->tasks = b->tasks;
+		li->nr = nr;
+		li->cap = b->cap;
+		*b = (struct batch){ .nr = 0 };
+		return 0;
+	}
 	for (size_t i = 0; i < nr && !rc; i++) {
 		struct grove__list_task t = b->tasks[i];
 
@@ -236,7 +254,7 @@ static const struct grove__list_place *place_of(struct grove__arena *a, const st
 	return p;
 }
 
-/* Called with the lock held. `lasts`: so do its texts, except for the leaf. GROVE_ENOMEM. */
+/* `lasts`: so do its texts, except for the leaf. GROVE_ENOMEM. */
 static int add_info(struct grove_list *out, const struct grove__list_one *x, struct grove_list_item info,
 		    bool lasts)
 {
@@ -284,11 +302,12 @@ static int add_shape(struct lister *li, struct grove__list_reader *r, const stru
 }
 
 /*
- * Called with the lock held. Notes an id, also of what is not listed: that of a file that
- * is no session for a list is in its name. `lasts`: so does its text. GROVE_ENOMEM.
+ * Notes an id, also of what is not listed: that of a file that is no session for a list is
+ * in its name. `lasts`: so does its text. GROVE_ENOMEM.
  */
-static int add_id(struct lister *li, const struct grove__list_task *t, const struct grove__listed *l, bool lasts)
+static int add_id(struct part *p, const struct grove__list_task *t, const struct grove__listed *l, bool lasts)
 {
+	struct ids *ids = &p->ids;
 	struct grove_slice id = grove__slice_str(l->id ? l->id : "");
 	int64_t time;
 
@@ -296,13 +315,36 @@ static int add_id(struct lister *li, const struct grove__list_task *t, const str
 		lasts = false;
 	if (!id.len)
 		return 0;
-	if (grove__array_room(&li->ids, &li->cap_ids, li->nr_ids, sizeof(*li->ids)))
+	if (grove__array_room(&ids->list, &ids->cap, ids->nr, sizeof(*ids->list)))
 		return GROVE_ENOMEM;
-	li->ids[li->nr_ids] = (struct id){ lasts ? id.ptr : grove__arena_dup(&li->out->texts, id), t->root->archive };
-	if (!li->ids[li->nr_ids].text)
+	ids->list[ids->nr] = (struct id){ lasts ? id.ptr : grove__arena_dup(&p->list.texts, id), t->root->archive };
+	if (!ids->list[ids->nr].text)
 		return GROVE_ENOMEM;
-	li->nr_ids++;
+	ids->nr++;
 	return 0;
+}
+
+/* Called with the lock held. Adds what a thread found to the list. GROVE_ENOMEM. */
+static int join(struct lister *li, struct part *p)
+{
+	struct grove_list *out = li->out, *list = &p->list;
+	struct ids *ids = &p->ids;
+	int rc = 0;
+
+	grove__arena_join(&out->texts, &list->texts);
+	for (size_t i = 0; i < list->nr && !rc; i++) {
+		rc = grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info));
+		if (!rc)
+			out->info[out->nr++] = list->info[i];
+	}
+	for (size_t i = 0; i < ids->nr && !rc; i++) {
+		rc = grove__array_room(&li->ids.list, &li->ids.cap, li->ids.nr, sizeof(*li->ids.list));
+		if (!rc)
+			li->ids.list[li->ids.nr++] = ids->list[i];
+	}
+	free(list->info);
+	free(ids->list);
+	return rc;
 }
 
 /*
@@ -328,8 +370,29 @@ static int read_task(struct lister *li, struct grove__list_reader *r, struct gro
 	return grove__list_read(r, t, x, why);
 }
 
+static void report(struct lister *li, const struct grove__list_task *t, struct grove_detail *why)
+{
+	if (!why->code || !li->opt->skipped)
+		return;
+	if (!*why->path)
+		snprintf(why->path, sizeof(why->path), "%s", t->path);
+	pthread_mutex_lock(&li->lock);
+	li->opt->skipped(li->opt->skipped_payload, why);
+	pthread_mutex_unlock(&li->lock);
+}
+
+static void fail(struct lister *li, int rc, const struct grove_detail *d)
+{
+	pthread_mutex_lock(&li->lock);
+	if (!li->rc) {
+		*li->d = *d;
+		li->rc = rc;
+	}
+	pthread_mutex_unlock(&li->lock);
+}
+
 static int one(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
-	       struct grove__list_task *t)
+	       struct grove__list_task *t, struct part *out)
 {
 	struct grove__list_one x;
 	struct grove_detail why;
@@ -346,41 +409,37 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	}
 	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)
 		rc = add_shape(li, r, &x, &info, &why);
-	pthread_mutex_lock(&li->lock);
-	if (((rc < 0 && rc != GROVE_ENOMEM) || x.too_long) && why.code && li->opt->skipped) {
-		if (!*why.path)
-			snprintf(why.path, sizeof(why.path), "%s", t->path);
-		li->opt->skipped(li->opt->skipped_payload, &why);
-	}
+	if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
+		report(li, t, &why);
 	shown = !hit && rc != GROVE_ENOMEM;
 	lasts = x.known && grove__catalog_lasts(li->catalog);
 	if (shown)
-		rc = add_info(li->out, &x, info, lasts);
+		rc = add_info(&out->list, &x, info, lasts);
 	if (li->opt->flags & GROVE_LIST_SHORT_IDS || t->root->archive || li->has_archive)
-		rc = rc == GROVE_ENOMEM ? rc : add_id(li, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
+		rc = rc == GROVE_ENOMEM ? rc : add_id(out, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
 	/* a regular expression that takes too long here would do so elsewhere, too */
-	if (hit < 0 && !li->rc) {
-		*li->d = fit->d;
-		li->rc = hit;
-	}
-	pthread_mutex_unlock(&li->lock);
+	if (hit < 0)
+		fail(li, hit, &fit->d);
 	grove__list_one_release(r, &x);
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
-/* Called with the lock held. Returns NULL if there is nothing more to do. */
-static struct grove__list_task *next_task(struct lister *li, unsigned thread)
+/*
+ * Called with the lock held. Takes the next tasks: one if its file may have to be read, more
+ * if they are likely to be known. Returns false if there is nothing more to do.
+ */
+static bool next_tasks(struct lister *li, unsigned thread, size_t *from, size_t *to)
 {
 	const struct grove_progress *p = &li->g->progress;
+	size_t left = li->nr - li->next;
 
-	if (li->rc || li->next == li->nr)
-		return NULL;
-	li->next++;
-	if (p->fn && !thread && p->fn(p->payload, li->next, li->nr)) {
+	if (li->rc || !left)
+		return false;
+	*from = li->next;
+	*to = li->next += !li->recalls ? 1 : left < AT_ONCE ? left : AT_ONCE;
+	if (p->fn && !thread && p->fn(p->payload, li->next, li->nr))
 		li->rc = grove__fail(li->d, GROVE_ECANCELLED, NULL, "cancelled");
-		return NULL;
-	}
-	return &li->tasks[li->next - 1];
+	return !li->rc;
 }
 
 static void work(void *payload, unsigned thread)
@@ -388,7 +447,9 @@ static void work(void *payload, unsigned thread)
 	struct lister *li = payload;
 	struct grove__list_reader r;
 	struct grove__list_fit fit;
-	struct grove__list_task *t;
+	struct part found = { .list.nr = 0 };
+	size_t from = 0, to = 0;
+	bool more;
 	int rc;
 
 	look(li);
@@ -402,14 +463,16 @@ static void work(void *payload, unsigned thread)
 	if (grove__list_fit_init(&fit, li->query, &r))
 		rc = GROVE_ENOMEM;
 	do {
+		while (!rc && from < to)
+			rc = one(li, &r, &fit, &li->tasks[from++], &found);
 		pthread_mutex_lock(&li->lock);
+		more = !rc && next_tasks(li, thread, &from, &to);
+		if (!more && join(li, &found))
+			rc = GROVE_ENOMEM;
 		if (rc && !li->rc)
 			li->rc = grove__fail_nomem(li->d);
-		t = next_task(li, thread);
 		pthread_mutex_unlock(&li->lock);
-		if (t)
-			rc = one(li, &r, &fit, t);
-	} while (t);
+	} while (more);
 	grove__list_fit_release(&fit);
 	grove__list_reader_release(&r);
 }
@@ -570,12 +633,12 @@ static int by_id(const void *x, const void *y)
 /* The first of those with this id; one that is not archived comes before others. */
 static size_t find_id(const struct lister *li, const char *id)
 {
-	size_t low = 0, high = li->nr_ids;
+	size_t low = 0, high = li->ids.nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(li->ids[middle].text, id) < 0)
+		if (strcmp(li->ids.list[middle].text, id) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -599,11 +662,11 @@ static unsigned short_len(const struct lister *li, const char *id)
 	size_t at = find_id(li, id), next = at;
 	unsigned same = 0, n;
 
-	while (next < li->nr_ids && !strcmp(li->ids[next].text, id))
+	while (next < li->ids.nr && !strcmp(li->ids.list[next].text, id))
 		next++;
 	if (at)
-		same = in_common(li->ids[at - 1].text, id);
-	n = next < li->nr_ids ? in_common(li->ids[next].text, id) : 0;
+		same = in_common(li->ids.list[at - 1].text, id);
+	n = next < li->ids.nr ? in_common(li->ids.list[next].text, id) : 0;
 	same = n > same ? n : same;
 	return same + 1 > SHORTEST ? same + 1 : SHORTEST;
 }
@@ -614,21 +677,21 @@ static void settle_ids(struct lister *li)
 	struct grove_list *out = li->out;
 	size_t nr = 0;
 
-	if (li->nr_ids)
-		qsort(li->ids, li->nr_ids, sizeof(*li->ids), by_id);
-	for (size_t i = 0; i < out->nr && li->nr_ids; i++) {
+	if (li->ids.nr)
+		qsort(li->ids.list, li->ids.nr, sizeof(*li->ids.list), by_id);
+	for (size_t i = 0; i < out->nr && li->ids.nr; i++) {
 		struct grove_list_item *x = &out->info[i];
 		size_t at = find_id(li, x->id);
 
-		if (x->archived && at < li->nr_ids && !strcmp(li->ids[at].text, x->id) && !li->ids[at].archived)
+		if (x->archived && at < li->ids.nr && !strcmp(li->ids.list[at].text, x->id) && !li->ids.list[at].archived)
 			continue;
 		if (li->opt->flags & GROVE_LIST_SHORT_IDS)
 			x->id_len = short_len(li, x->id);
 		out->info[nr++] = *x;
 	}
-	if (li->nr_ids)
+	if (li->ids.nr)
 		out->nr = nr;
-	free(li->ids);
+	free(li->ids.list);
 }
 
 /* Sorts and limits the list as the options say. */

@@ -303,6 +303,21 @@ static int64_t modified(const struct grove__dialect *dialect, const struct grove
 	return file_time;
 }
 
+/* The dialect that the location suggests. The sessions of a project share its name, so the pointer says enough. */
+static int likely_dialect(struct grove__list_reader *r, const struct grove__list_task *t,
+			  const struct grove__dialect **out)
+{
+	int rc = 0;
+
+	if (r->likely_root != t->root || r->likely_project != t->project) {
+		rc = grove__peek_root_likely(r->g, t->root, t->project, &r->likely);
+		r->likely_root = rc ? NULL : t->root;
+		r->likely_project = t->project;
+	}
+	*out = r->likely;
+	return rc;
+}
+
 static int open_task(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__listed *l, struct grove_store_log **log, struct grove_detail *d)
 {
@@ -315,7 +330,7 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	if (rc)
 		return rc;
 	l->dialect = dialect;
-	if (!r->g->forced && !t->root->dialect && !grove__peek_root_likely(r->g, t->root, t->project, &likely))
+	if (!r->g->forced && !t->root->dialect && !likely_dialect(r, t, &likely))
 		l->around = likely->name;
 	grove__list_reader_speak(r, dialect);
 	return 0;
@@ -459,13 +474,11 @@ static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_
 /* Would it be read in the same dialect as then? */
 static bool reads_alike(struct grove__list_reader *r, const struct grove__list_one *x)
 {
-	struct grove__root *root = x->task->root;
-	const struct grove__dialect *must = r->g->forced ? r->g->forced : root->dialect, *likely;
+	const struct grove__dialect *must = r->g->forced ? r->g->forced : x->task->root->dialect, *likely;
 
 	if (must)
 		return x->l.dialect == must;
-	return x->l.around && !grove__peek_root_likely(r->g, root, x->task->project, &likely) &&
-	       !strcmp(x->l.around, likely->name);
+	return x->l.around && !likely_dialect(r, x->task, &likely) && !strcmp(x->l.around, likely->name);
 }
 
 /* Looks up what an earlier list found, if the file has not changed. */

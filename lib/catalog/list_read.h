@@ -36,6 +36,10 @@ struct grove__list_reader {
 	struct grove_buf named;
 	const struct grove__dialect *named_by;
 	bool belonged;
+	/* The last location that was asked for its dialect, and the answer. */
+	const struct grove__root *likely_root;
+	const char *likely_project;
+	const struct grove__dialect *likely;
 };
 
 /* One session while it is read, and the result. */

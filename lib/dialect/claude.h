@@ -202,10 +202,11 @@ void grove__claude_rows_release(struct grove__claude_rows *r);
 void grove__claude_rows_hint(const struct grove__claude_rows *r, const struct grove__claude_row *row);
 /*
  * Adds a line. Rows are numbered consecutively, including metadata. `row` is not referred
- * to afterwards. Returns 0, GROVE_ENOMEM (the row was not added), or GROVE_ETOOBIG after
- * 2^32 - 1 rows or names.
+ * to afterwards. `id` is its uuid if that stays valid as long as the rows, with its length
+ * in the 4 bytes before it, or NULL: then the uuid is copied. Returns 0, GROVE_ENOMEM (the
+ * row was not added), or GROVE_ETOOBIG after 2^32 - 1 rows or names.
  */
-int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row);
+int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row, const char *id);
 /* Returns the last row with a uuid, or CLAUDE_NONE. */
 uint32_t grove__claude_rows_find(const struct grove__claude_rows *r, struct grove_slice uuid);
 /* Returns the uuid of a row, or an empty slice; valid as long as the rows. */

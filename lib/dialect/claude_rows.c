@@ -12,8 +12,8 @@
  *	pool    numbers of names, in runs: each row, and each `kept`, owns a run
  *	kept    one for each boundary or snip: the few lines that carry lists
  *
- * An id is interned: its text is stored once and the rest of the program knows
- * it by number. A name exists as soon as somebody mentions the id, which may be
+ * An id is interned: its text is stored once (that of a record usually in the
+ * spine, which has it anyway) and the rest of the program knows it by number. A name exists as soon as somebody mentions the id, which may be
  * before the record itself comes, or never. What it points to is filled in as
  * records pass:
  *
@@ -47,14 +47,19 @@
 
 #include <stdlib.h>
 
-static struct grove_slice name_of(const void *owner, uint32_t name)
+static struct grove_slice text_at(const char *text)
 {
-	const struct grove__claude_rows *r = owner;
-	const char *text = grove__ice_pointer(r->base, r->names[name].text);
 	uint32_t len;
 
 	memcpy(&len, text - sizeof(len), sizeof(len));
 	return grove__slice(text, len);
+}
+
+static struct grove_slice name_of(const void *owner, uint32_t name)
+{
+	const struct grove__claude_rows *r = owner;
+
+	return text_at(grove__ice_pointer(r->base, r->names[name].text));
 }
 
 void grove__claude_rows_init(struct grove__claude_rows *r, uint64_t seed)
@@ -133,28 +138,42 @@ struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, u
 
 typedef int intern_fn(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out);
 
-/* Interns a text that is probably new, with one lookup instead of two. */
-static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
+/* Copies a text, with its length before it. Returns NULL when out of memory. */
+static const char *keep(struct grove__claude_rows *r, struct grove_slice text)
 {
-	uint32_t len = (uint32_t)text.len, old;
-	char *p;
+	uint32_t len = (uint32_t)text.len;
+	char *p = grove__arena_alloc(&r->texts, sizeof(len) + text.len, 1);
+
+	if (!p)
+		return NULL;
+	memcpy(p, &len, sizeof(len));
+	memcpy(p + sizeof(len), text.ptr, text.len);
+	return p + sizeof(len);
+}
+
+/*
+ * Interns a text that is probably new, with one lookup instead of two. `kept` is the same
+ * text where it stays, or NULL.
+ */
+static int intern_kept(struct grove__claude_rows *r, struct grove_slice text, const char *kept, uint32_t *out)
+{
+	uint32_t old;
 	int rc;
 
 	*out = CLAUDE_NONE;
 	if (!text.len)
 		return 0;
-	if (text.len > UINT32_MAX - sizeof(len) || r->nr_names >= CLAUDE_NONE)
+	if (text.len > UINT32_MAX - sizeof(uint32_t) || r->nr_names >= CLAUDE_NONE)
 		return GROVE_ETOOBIG;
 	rc = room(r, &r->names, &r->cap_names, r->nr_names, sizeof(*r->names));
 	if (rc)
 		return rc;
-	p = grove__arena_alloc(&r->texts, sizeof(len) + text.len, 1);
-	if (!p)
+	if (!kept)
+		kept = keep(r, text);
+	if (!kept)
 		return GROVE_ENOMEM;
-	memcpy(p, &len, sizeof(len));
-	memcpy(p + sizeof(len), text.ptr, text.len);
 	r->names[r->nr_names] = (struct grove__claude_name){
-		grove__ice_distance(r->base, p + sizeof(len)), CLAUDE_NONE, CLAUDE_NONE
+		grove__ice_distance(r->base, kept), CLAUDE_NONE, CLAUDE_NONE
 	};
 	rc = grove__idmap_put(&r->map, text, (uint32_t)r->nr_names, &old);
 	if (!rc && old != GROVE__IDMAP_NONE) {
@@ -165,6 +184,11 @@ static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uin
 	if (!rc)
 		*out = (uint32_t)r->nr_names++;
 	return rc;
+}
+
+static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
+{
+	return intern_kept(r, text, NULL, out);
 }
 
 /* Interns a text; an empty one has no number. */
@@ -306,7 +330,7 @@ void grove__claude_rows_hint(const struct grove__claude_rows *r, const struct gr
 		grove__idmap_hint(&r->map, grove__slice(row->tool.ptr + 1, row->tool.len - 2));
 }
 
-int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row)
+int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row, const char *id)
 {
 	struct grove__claude_packed p = { .time = row->time, .flags = row->flags,
 					  .class = (uint8_t)row->class,
@@ -326,7 +350,7 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 	p.message_off = near ? (uint32_t)row->message_off : 0;
 	p.message_len = near ? (uint32_t)row->message_len : 0;
 	if (!rc && node)
-		rc = intern_new(r, row->uuid, &p.id);
+		rc = intern_kept(r, row->uuid, id && grove__slice_eq(text_at(id), row->uuid) ? id : NULL, &p.id);
 	if (!rc && node)
 		rc = intern_like(r, row->parent, r->nr ? r->last_id : CLAUDE_NONE, intern, &p.parent);
 	if (!rc && row->class == CLAUDE_LAST_PROMPT)

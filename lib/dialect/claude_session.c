@@ -226,9 +226,9 @@ static void chain_free(struct grove__chain *c)
 	free(c);
 }
 
-static int chain_add(struct grove__chain *c, const struct grove__entry *e)
+static int chain_add(struct grove__chain *c, const struct grove__entry *e, const char *id)
 {
-	return e->more ? grove__claude_rows_add(&c->rows, e->more) : GROVE_ENOMEM;
+	return e->more ? grove__claude_rows_add(&c->rows, e->more, id) : GROVE_ENOMEM;
 }
 
 static void chain_hint(const struct grove__chain *c, const struct grove__entry *e)

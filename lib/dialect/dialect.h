@@ -702,8 +702,12 @@ struct grove__dialect_rules {
 	struct grove__chain *(*new)(uint64_t seed);
 	/* Required. */
 	void (*free)(struct grove__chain *c);
-	/* Required. Adds the next row: what index() found. GROVE_ENOMEM, GROVE_ETOOBIG. */
-	int (*add)(struct grove__chain *c, const struct grove__entry *e);
+	/*
+	 * Required. Adds the next row: what index() found. `id` is its id if that stays
+	 * valid as long as the chain, with its length in the 4 bytes before it; else NULL.
+	 * GROVE_ENOMEM, GROVE_ETOOBIG.
+	 */
+	int (*add)(struct grove__chain *c, const struct grove__entry *e, const char *id);
 	/* Required. Announces that it will be added soon. Cheap, and changes nothing. */
 	void (*hint)(const struct grove__chain *c, const struct grove__entry *e);
 	/* Required. Announces that there will be `times` as many rows as now. */

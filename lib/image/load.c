@@ -105,9 +105,10 @@ static void unlock_chain(struct grove__image *im)
 static int add_row(struct grove__image *im, const struct grove__entry *e,
 		   const struct grove__spot *at)
 {
+	uint32_t row = im->spine->nr;
 	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
 
-	return rc || !im->chain ? rc : im->dialect->rules->add(im->chain, e);
+	return rc || !im->chain ? rc : im->dialect->rules->add(im->chain, e, grove__spine_id(im->spine, row));
 }
 
 /* Without a header, the entries provide what it would have said. */

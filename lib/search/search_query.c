@@ -369,13 +369,14 @@ static int put_term(struct grove__search_fts *f, const struct term *t, const cha
 {
 	size_t nr = f->nr + (f->parts ? t->nr : 1);
 	unsigned *terms = realloc(f->terms, nr * sizeof(*terms));
-	int rc = terms ? grove__buf_add_str(&f->match, before) : GROVE_ENOMEM;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!terms)
+		return GROVE_ENOMEM;
 	f->terms = terms;
 	f->terms[f->nr++] = 0;
-	rc = grove__buf_add_char(&f->match, '(');
+	rc = grove__buf_add_str(&f->match, before);
+	rc = rc ? rc : grove__buf_add_char(&f->match, '(');
 	rc = rc ? rc : t->nr == 1 ? put_forms(f, t) : put_words(f, t);
 	return rc ? rc : grove__buf_add_char(&f->match, ')');
 }

@@ -410,7 +410,7 @@ static bool has_key(const struct grove__watched *m, const struct grove__watch_gr
 static int saw(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
 	struct survey *s = payload;
-	const uint64_t how[] = { st->tail, st->generation, st->base };
+	const uint64_t state[] = { st->tail, st->generation, st->base };
 	uint64_t hash = grove__watch_hash(s->w, s->gr, key->project, key->session, key->subpath);
 
 	for (struct grove__table_node *n = grove__table_first(&s->w->by_place, hash); n;
@@ -426,7 +426,7 @@ static int saw(void *payload, const struct grove_key *key, const struct grove_st
 		}
 	}
 	return s->gr->root && !*key->subpath
-		       ? grove__watch_list_saw(s->w, s->gr, key, how, &s->found, s->d)
+		       ? grove__watch_list_saw(s->w, s->gr, key, state, &s->found, s->d)
 		       : 0;
 }
 
@@ -773,6 +773,7 @@ static bool tell(struct grove_watch *w, struct grove_event *out)
 	};
 	m->told = e->rev;
 	w->last = m;
+	w->list_about = NULL;
 	if (has_events(m))
 		line_add(&w->to_tell, m);
 	else if (m->gone)

@@ -119,7 +119,10 @@ struct grove__listed {
 	struct grove__table_node node;
 	struct grove__watch_group *group;
 	char *project, *session, *id;    /* id is NULL until somebody looks at it */
-	uint64_t a, b, c;                /* its state at the last look */
+	uint64_t state[3];               /* at the last look: see grove__watch_list_saw() */
+	uint64_t before[3];              /* when the watch was opened, or grove_watch_before() last called */
+	bool had;                        /* it existed then */
+	bool cut;                        /* since then, not all of what it had has stayed */
 	uint64_t pass;                   /* the last survey that included it */
 	enum grove_event_kind kind;      /* what to report */
 	bool waiting;
@@ -159,6 +162,7 @@ struct grove_watch {
 	struct grove__listed *all_listed;
 	struct grove__listed *list_first, **list_last; /* to be reported */
 	struct grove__listed *list_told; /* the session of the last event, if it is gone */
+	struct grove__listed *list_about; /* the session of the last event, if it is of the list */
 	bool list_reset;                 /* report first that the list has to be loaded again */
 	struct grove_buf key;            /* of the last list event */
 	struct grove_detail detail;
@@ -189,13 +193,18 @@ uint64_t grove__watch_hash(const struct grove_watch *w, const void *owner, const
 /* Looks at a root of files. *found is set if something was new. */
 int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr, bool *found,
 			    struct grove_detail *d);
-/* Called for each log in a survey of the group's store, and at its end. */
+/*
+ * Called for each log in a survey of the group's store, and at its end. `state` is its
+ * tail, generation and base; of a file the size, the time of the last change and the inode.
+ */
 int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
-			  const struct grove_key *key, const uint64_t how[3], bool *found,
+			  const struct grove_key *key, const uint64_t state[3], bool *found,
 			  struct grove_detail *d);
 bool grove__watch_list_missed(struct grove_watch *w, struct grove__watch_group *gr);
 /* Returns true if there is an event of the list, and reports it. */
 bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out);
+/* See grove_watch_before(). */
+int grove__watch_list_before(struct grove_watch *w, uint64_t *rev, struct grove_detail *d);
 void grove__watch_list_release(struct grove_watch *w);
 
 #endif

@@ -12,6 +12,7 @@
 #include "session/watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LISTED(n) ((struct grove__listed *)(void *)((char *)(n) - offsetof(struct grove__listed, node)))
 
@@ -68,6 +69,8 @@ static struct grove__listed *add(struct grove_watch *w, struct grove__watch_grou
 
 static void forget(struct grove_watch *w, struct grove__listed *x)
 {
+	if (w->list_about == x)
+		w->list_about = NULL;
 	grove__table_remove(&w->listed, &x->node);
 	*x->prev = x->next;
 	if (x->next)
@@ -104,7 +107,7 @@ static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grov
 }
 
 int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
-			  const struct grove_key *key, const uint64_t how[3], bool *found,
+			  const struct grove_key *key, const uint64_t state[3], bool *found,
 			  struct grove_detail *d)
 {
 	struct grove__listed *x;
@@ -114,23 +117,25 @@ int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
 	x = find(w, gr, key);
 	gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
 	/* a log without lines is not a session yet: it cannot be opened, and no list shows it */
-	if (!x && !how[0])
+	if (!x && !state[0])
 		return 0;
 	if (!x) {
 		x = add(w, gr, key);
 		if (!x)
 			return grove__fail_nomem(d);
+		memcpy(x->before, state, sizeof(x->before));
+		x->had = !gr->listed;
 		if (gr->listed) {
 			tell_later(w, x, GROVE_EVENT_CREATE);
 			*found = true;
 		}
-	} else if (gone || x->a != how[0] || x->b != how[1] || x->c != how[2]) {
+	} else if (gone || memcmp(x->state, state, sizeof(x->state)) != 0) {
+		/* a file that became shorter, or another one */
+		x->cut |= gone || (!gr->store && (state[0] < x->state[0] || state[2] != x->state[2]));
 		tell_later(w, x, gone ? GROVE_EVENT_CREATE : GROVE_EVENT_CHANGE);
 		*found = true;
 	}
-	x->a = how[0];
-	x->b = how[1];
-	x->c = how[2];
+	memcpy(x->state, state, sizeof(x->state));
 	x->pass = w->pass;
 	return 0;
 }
@@ -155,6 +160,7 @@ struct listing {
 	struct grove__watch_group *gr;
 	struct grove_detail *d;
 	struct grove_buf path;
+	const struct grove__watch_dir *last; /* the one that was heard of last */
 	bool found, more;
 };
 
@@ -163,9 +169,14 @@ static int hear_of(struct listing *l, const char *dir)
 {
 	struct grove__watch_dir *x;
 
+	/* a directory's files follow each other */
+	if (l->last && !strcmp(l->last->path, dir))
+		return 0;
 	for (x = l->w->watched_dirs; x; x = x->next)
-		if (x->list == l->gr && !strcmp(x->path, dir))
+		if (x->list == l->gr && !strcmp(x->path, dir)) {
+			l->last = x;
 			return 0;
+		}
 	if (grove__watch_dir(l->w, dir, &x))
 		return grove__fail_nomem(l->d);
 	if (x->list) {
@@ -261,6 +272,7 @@ bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out)
 	if (!w->list_first)
 		w->list_last = &w->list_first;
 	x->waiting = false;
+	w->list_about = x;
 	name_it(w, x);
 	*out = (struct grove_event){ .size = sizeof(*out), .kind = x->kind, .seq = GROVE_NO_SEQ,
 				     .first = GROVE_NO_ENTRY, .session_id = x->id, .key = w->key.ptr };
@@ -268,6 +280,69 @@ bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out)
 		w->list_told = x;
 	w->last = NULL;
 	return true;
+}
+
+/* -------------------------------------------------------------------- before */
+
+/* Returns how many lines the first `size` bytes of a file have, without one that is cut off. */
+static uint64_t lines_in(const struct grove__image *im, uint64_t size)
+{
+	uint32_t lo = 0, hi = im->spine->nr;
+	struct grove__spot at;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		at = grove__image_spot(im, mid);
+		if (at.pos + at.len <= size)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	at = grove__image_spot(im, lo ? lo - 1 : GROVE_NO_ENTRY);
+	return at.len && at.pos + at.len <= size ? at.line + 1 : 0;
+}
+
+/* Reads the rev of a file that had `size` bytes. */
+static int rev_in_file(struct grove_watch *w, const struct grove__listed *x, uint64_t size, uint64_t *rev,
+		       struct grove_detail *d)
+{
+	struct grove_key key = { x->project, x->session, "" };
+	struct grove_session *s = grove__session_alloc(w->g);
+	struct grove__where at = { .dialect = NULL };
+	struct grove__sys_stat st;
+	int rc = s ? grove__where_fill(&at, x->group->root, &key, d) : grove__fail_nomem(d);
+
+	if (!rc)
+		rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, s, d);
+	/* it may have been replaced since we saw it */
+	if (!rc && !x->cut && !grove__sys_stat(s->at.path, &st) && st.ino == x->before[2] && st.size >= size)
+		*rev = s->image->base + lines_in(s->image, size);
+	grove__where_release(&at);
+	if (s)
+		grove__session_unref(s);
+	return rc;
+}
+
+int grove__watch_list_before(struct grove_watch *w, uint64_t *rev, struct grove_detail *d)
+{
+	struct grove__listed *x = w->list_about;
+	int rc = 0;
+
+	*rev = GROVE_REV_NOW - 1;  /* no session has it */
+	if (!x || x->kind == GROVE_EVENT_REMOVE)
+		return grove__fail(d, GROVE_ENOTFOUND, NULL, "the last event is not a change in the list");
+	/* a file is opened in any case: one that is empty now will be reported again */
+	if (!x->group->store)
+		rc = rev_in_file(w, x, x->had ? x->before[0] : 0, rev, d);
+	else if (!x->cut)
+		*rev = x->had ? x->before[0] + x->before[2] : 0;
+	if (rc)
+		return rc;
+	memcpy(x->before, x->state, sizeof(x->before));
+	x->had = true;
+	x->cut = false;
+	return 0;
 }
 
 void grove__watch_list_release(struct grove_watch *w)

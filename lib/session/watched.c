@@ -347,13 +347,15 @@ static int tell_difference(struct grove__watched *w, const struct grove__image *
 static int slot_changed(struct grove__watched *w, struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
-	struct grove__spot at = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
-				  .line = im->slot_line, .crc = im->slot_crc };
 	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove__spot at;
 	int rc;
 
-	if (!im->has_slot || im->ctime_ns == w->seen.ctime_ns)
+	/* no image: the last look found the file in the middle of a rewrite */
+	if (!im || !im->has_slot || im->ctime_ns == w->seen.ctime_ns)
 		return 0;
+	at = (struct grove__spot){ .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
+				   .line = im->slot_line, .crc = im->slot_crc };
 	rc = grove__line_fetch(w->s->log, &at, &line, d);
 	grove__buf_release(&line);
 	return rc == GROVE_ESTALE ? 1 : rc;
@@ -690,7 +692,7 @@ int grove__watched_look(struct grove__watched *w, struct grove_detail *d)
 	if (rc < 0) {
 		w->upset |= w->nr || w->rev != rev || w->lines != lines;
 		clear_queue(w);
-	} else if (w->upset && !w->gone && w->s) {
+	} else if (w->upset && !w->gone && w->s && w->s->image) {
 		clear_queue(w);
 		rc = tell_reset(w, d);
 		w->upset = rc != 0;

@@ -1,7 +1,7 @@
 /*
  * tree/spine_freeze.c: a spine as one piece of bytes.
  *
- *	block 0 | block 1 | … | names | slots of the id map | pending | labels
+ *	block 0 | block 1 | … | slots of the id map | pending | labels | names
  *
  * Blocks are laid out as in memory, including room for later rows, so that they can be
  * used in place; the room is never written, and takes no space in a file. Ids are
@@ -14,6 +14,9 @@
 #include "base/buf.h"
 
 #include <stdlib.h>
+
+#define BATCH 4096u                       /* ids written at once */
+#define NAMES_MAX ((size_t)256 << 10)     /* bytes of names that wait to be written */
 
 /* Pending parents and labels, with their names as offsets. */
 struct named_row {
@@ -54,13 +57,22 @@ struct freezing {
 	struct grove__ice *ice;
 	grove__ice_fn *fn;
 	void *payload;
-	struct grove_buf names;
-	uint64_t *ids;            /* of one block */
+	struct grove_buf names;   /* those that are not written yet; names_len counts the others */
+	uint64_t ids[BATCH];
 };
 
 static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 {
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
+}
+
+static int put_names(struct freezing *f)
+{
+	int rc = put(f, f->ice->names + f->ice->names_len, f->names.ptr, f->names.len);
+
+	f->ice->names_len += f->names.len;
+	grove__buf_clear(&f->names);
+	return rc;
 }
 
 /* Adds a name, and returns its offset; 0 for NULL. */
@@ -74,73 +86,91 @@ static int add_name(struct freezing *f, const char *name, uint64_t *at)
 		return 0;
 	if (grove__buf_add(&f->names, (const char *)&len, sizeof(len)))
 		return GROVE_ENOMEM;
-	*at = f->names.len + 1;
-	return grove__buf_add(&f->names, s.ptr, s.len + 1);
+	*at = f->ice->names_len + f->names.len + 1;
+	if (grove__buf_add(&f->names, s.ptr, s.len + 1))
+		return GROVE_ENOMEM;
+	return f->names.len < NAMES_MAX ? 0 : put_names(f);
 }
 
-static int freeze_block(struct freezing *f, const struct grove__spine *s,
-			const struct grove__block *b, size_t used, uint64_t at)
+static int freeze_ids(struct freezing *f, const struct grove__spine *s, const uint64_t *id, size_t nr, uint64_t at)
 {
-	struct array all[ARRAYS];
 	int rc = 0;
 
-	for (size_t i = 0; i < used && !rc; i++)
-		rc = add_name(f, grove__ice_pointer(s->base, b->id[i]), &f->ids[i]);
-	if (!rc)
-		rc = put(f, at + (uint64_t)((char *)b->id - (char *)b->pos), f->ids, used * sizeof(*f->ids));
-	arrays_of(b, all);
-	for (size_t i = 0; i < ARRAYS && !rc; i++)
-		rc = put(f, at + (uint64_t)(all[i].ptr - (char *)b->pos), all[i].ptr, used * all[i].width);
+	for (size_t from = 0, n; from < nr && !rc; from += n) {
+		n = nr - from < BATCH ? nr - from : BATCH;
+		for (size_t i = 0; i < n && !rc; i++)
+			rc = add_name(f, grove__ice_pointer(s->base, id[from + i]), &f->ids[i]);
+		if (!rc)
+			rc = put(f, at + from * sizeof(*id), f->ids, n * sizeof(*id));
+	}
 	return rc;
 }
 
-static int freeze_blocks(struct freezing *f, const struct grove__spine *s, uint64_t *at)
+static int freeze_blocks(struct freezing *f, const struct grove__spine *s)
 {
 	int rc = 0;
 
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && !rc; i++) {
-		size_t used = rows_used(i, s->nr), rows = (size_t)GROVE__SPINE_FIRST << i;
+		size_t used = rows_used(i, s->nr);
+		const struct grove__block *b = &s->block[i];
+		uint64_t at = f->ice->block[i];
+		struct array all[ARRAYS];
 
 		if (!used)
 			break;
-		f->ids = malloc(used * sizeof(*f->ids));
-		rc = f->ids ? freeze_block(f, s, &s->block[i], used, *at) : GROVE_ENOMEM;
-		free(f->ids);
-		f->ice->block[i] = *at;
-		*at = grove__ice_page_up(*at + grove__spine_block_size(rows));
+		rc = freeze_ids(f, s, b->id, used, at + (uint64_t)((char *)b->id - (char *)b->pos));
+		arrays_of(b, all);
+		for (size_t k = 0; k < ARRAYS && !rc; k++)
+			rc = put(f, at + (uint64_t)(all[k].ptr - (char *)b->pos), all[k].ptr, used * all[k].width);
 	}
 	return rc;
 }
 
-static int freeze_lists(struct freezing *f, const struct grove__spine *s, uint64_t *at)
+static int freeze_lists(struct freezing *f, const struct grove__spine *s)
 {
 	struct named_row row;
 	int rc = 0;
 
-	f->ice->pending = *at;
-	for (size_t i = 0; i < s->nr_pending && !rc; i++, *at += sizeof(row)) {
+	for (size_t i = 0; i < s->nr_pending && !rc; i++) {
 		row = (struct named_row){ .row = s->pending[i].row };
 		rc = add_name(f, s->pending[i].parent, &row.a);
-		rc = rc ? rc : put(f, *at, &row, sizeof(row));
+		rc = rc ? rc : put(f, f->ice->pending + i * sizeof(row), &row, sizeof(row));
 	}
-	f->ice->labels = *at;
-	for (size_t i = 0; i < s->nr_labels && !rc; i++, *at += sizeof(row)) {
+	for (size_t i = 0; i < s->nr_labels && !rc; i++) {
 		row = (struct named_row){ .row = s->labels[i].row };
 		rc = add_name(f, s->labels[i].target, &row.a);
 		rc = rc ? rc : add_name(f, s->labels[i].text, &row.b);
-		rc = rc ? rc : put(f, *at, &row, sizeof(row));
+		rc = rc ? rc : put(f, f->ice->labels + i * sizeof(row), &row, sizeof(row));
 	}
 	return rc;
+}
+
+/* Decides where everything goes. The names come last, so they can be written as they are collected. */
+static void lay_out(struct grove__ice *ice, const struct grove__spine *s, size_t slots, uint64_t at)
+{
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && rows_used(i, s->nr); i++) {
+		ice->block[i] = at;
+		at = grove__ice_page_up(at + grove__spine_block_size((size_t)GROVE__SPINE_FIRST << i));
+	}
+	ice->slots = at;
+	ice->pending = grove__ice_page_up(at + slots * sizeof(*s->ids.slots));
+	ice->labels = ice->pending + s->nr_pending * sizeof(struct named_row);
+	ice->names = grove__ice_page_up(ice->labels + s->nr_labels * sizeof(struct named_row));
 }
 
 int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove__ice *ice,
 			grove__ice_fn *fn, void *payload)
 {
-	struct freezing f = { .ice = ice, .fn = fn, .payload = payload, .names = GROVE_BUF_INIT };
+	struct freezing *f = calloc(1, sizeof(*f));
 	size_t slots = s->ids.slots ? (size_t)s->ids.mask + 1 : 0;
 	int rc;
 
 	memset(ice, 0, sizeof(*ice));
+	if (!f)
+		return GROVE_ENOMEM;
+	f->ice = ice;
+	f->fn = fn;
+	f->payload = payload;
 	ice->nr = s->nr;
 	ice->linked = s->linked;
 	ice->root_first = s->root_first;
@@ -153,23 +183,16 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 	ice->nr_orphans = s->nr_orphans;
 	ice->nr_cycles = s->nr_cycles;
 	ice->nr_duplicates = s->nr_duplicates;
-	rc = freeze_blocks(&f, s, &at);
-	ice->slots = at;
-	if (!rc)
-		rc = put(&f, at, s->ids.slots, slots * sizeof(*s->ids.slots));
-	at = grove__ice_page_up(at + slots * sizeof(*s->ids.slots));
-	if (!rc)
-		rc = freeze_lists(&f, s, &at);
-	if (!rc)
-		rc = add_name(&f, s->name, &ice->name);
-	if (!rc)
-		rc = add_name(&f, s->weak_name, &ice->weak_name);
-	ice->names = at = grove__ice_page_up(at);
-	ice->names_len = f.names.len;
-	if (!rc)
-		rc = put(&f, at, f.names.ptr, f.names.len);
-	ice->end = at + f.names.len;
-	grove__buf_release(&f.names);
+	lay_out(ice, s, slots, at);
+	rc = freeze_blocks(f, s);
+	rc = rc ? rc : put(f, ice->slots, s->ids.slots, slots * sizeof(*s->ids.slots));
+	rc = rc ? rc : freeze_lists(f, s);
+	rc = rc ? rc : add_name(f, s->name, &ice->name);
+	rc = rc ? rc : add_name(f, s->weak_name, &ice->weak_name);
+	rc = rc ? rc : put_names(f);
+	ice->end = ice->names + ice->names_len;
+	grove__buf_release(&f->names);
+	free(f);
 	return rc;
 }
 

@@ -92,6 +92,8 @@ static int any_key(void *payload, const struct grove_key *key)
 	return 1;
 }
 
+#define DEEPEST 6                         /* directories below a store in which files are looked for */
+
 struct look {
 	const char *dir;
 	unsigned depth;
@@ -99,8 +101,9 @@ struct look {
 };
 
 /*
- * Returns 1 for a file, here or one directory below. Names that begin with a dot are
- * not sessions.
+ * Returns 1 for a file, here or in a directory below: somebody may have named the
+ * directory above that of the sessions. Names that begin with a dot are not sessions,
+ * and links are only followed here.
  */
 static int any_file(void *payload, const char *name)
 {
@@ -115,11 +118,11 @@ static int any_file(void *payload, const char *name)
 	if (grove__buf_addf(&path, "%s/%s", l->dir, name))
 		return grove__fail_nomem(l->d);
 	below.dir = path.ptr;
-	if (grove__sys_stat(path.ptr, &st))
+	if (l->depth ? grove__sys_lstat(path.ptr, &st) : grove__sys_stat(path.ptr, &st))
 		rc = 0;
 	else if (st.type != SYS_DIR)
-		rc = 1;
-	else if (!l->depth)
+		rc = st.type != SYS_LINK;
+	else if (l->depth < DEEPEST)
 		grove__sys_list(path.ptr, any_file, &below, &rc);
 	grove__buf_release(&path);
 	return rc;

@@ -449,6 +449,50 @@ static void the_list_tells_what_comes_changes_and_goes(void **state)
 	close_many(s, 3);
 }
 
+/* Whoever adds a session because the list reported it gets what was reported. */
+static void a_change_in_the_list_is_followed_from_before_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s[2], *t;
+	struct grove_watch *x;
+	struct grove_event e;
+	uint64_t rev = 0;
+
+	make_many(w, s, 2);
+	x = open_set(w->other, GROVE_WATCH_LIST, NULL);
+	GOT(NULL, grove_watch_before(x, &rev), GROVE_ENOTFOUND);
+	add(s[0], "a", "user");
+	add(s[0], "b", "user");
+	e = expect(x, GROVE_EVENT_CHANGE, "set0", "-");
+	SET(x, grove_watch_before(x, &rev));
+	assert_int_equal(rev + 2, rev_of(s[0]));
+	SET(x, grove_watch_add(x, e.key, rev, s[0]));
+	expect(x, GROVE_EVENT_APPEND, "set0", "a");
+	expect(x, GROVE_EVENT_APPEND, "set0", "b");
+	GOT(NULL, grove_watch_before(x, &rev), GROVE_ENOTFOUND);
+	/* nobody asked after the first change: the second one is followed from before both */
+	add(s[1], "a", "user");
+	expect(x, GROVE_EVENT_CHANGE, "set1", "-");
+	add(s[1], "b", "user");
+	e = expect(x, GROVE_EVENT_CHANGE, "set1", "-");
+	SET(x, grove_watch_before(x, &rev));
+	assert_int_equal(rev + 2, rev_of(s[1]));
+	/* a new one had nothing */
+	t = create(w, "newcomer");
+	e = expect(x, GROVE_EVENT_CREATE, "newcomer", "-");
+	SET(x, grove_watch_before(x, &rev));
+	SET(x, grove_watch_add(x, e.key, rev, t));
+	expect(x, GROVE_EVENT_APPEND, "newcomer", NULL);
+	OK(w->g, grove_remove(w->g, "set1", GROVE_REMOVE_NO_TRASH));
+	do
+		assert_true(next(x, PATIENCE, &e));
+	while (e.kind != GROVE_EVENT_REMOVE);
+	GOT(NULL, grove_watch_before(x, &rev), GROVE_ENOTFOUND);
+	grove_watch_close(x);
+	grove_session_close(t);
+	close_many(s, 2);
+}
+
 /* It may be created in one step and written in another. */
 static void a_log_without_a_line_is_no_session_yet(void **state)
 {
@@ -708,6 +752,7 @@ const struct CMUnitTest watch_set_cases[] = {
 	CASE(a_key_names_the_session),
 	CASE(sessions_beyond_those_in_memory_are_told_the_same),
 	CASE(the_list_tells_what_comes_changes_and_goes),
+	CASE(a_change_in_the_list_is_followed_from_before_it),
 	CASE(a_log_without_a_line_is_no_session_yet),
 	CASE(whatever_is_written_is_told_once_and_in_order),
 	CASE(two_thousand_sessions_cost_little),

@@ -183,6 +183,28 @@ static void a_name_in_a_slot_is_told(void **state)
 	grove_session_close(s);
 }
 
+static void a_file_with_a_slot_may_be_empty_for_a_moment(void **state)
+{
+	static const char slot[] = "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"updatedAt\":"
+				   "\"2026-01-01T00:00:00.000Z\",\"pad\":\"      \"}\n";
+	char whole[sizeof(slot) + sizeof(LOG)];
+	struct world *w = *state;
+	struct grove_watch *x;
+
+	snprintf(whole, sizeof(whole), "%s%s", slot, LOG);
+	file_put(w->url, O_TRUNC, whole, strlen(whole));
+	x = watch(w, GROVE_REV_NOW);
+	file_put(w->url, O_TRUNC, "", 0);
+	assert_told(x, "");
+	file_put(w->url, O_TRUNC, "{", 1);
+	assert_told(x, "");
+	file_put(w->url, O_TRUNC, whole, strlen(whole));
+	assert_told(x, "");
+	file_add(w->url, ENTRY("c", "\"b\"", "three"));
+	assert_told(x, "append:c");
+	grove_watch_close(x);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -193,6 +215,7 @@ int main(void)
 		TEST(a_file_that_is_written_anew_in_its_place_is_a_reset),
 		TEST(a_file_that_is_gone_and_comes_back_is_a_reset),
 		TEST(a_name_in_a_slot_is_told),
+		TEST(a_file_with_a_slot_may_be_empty_for_a_moment),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);

@@ -64,7 +64,7 @@ static inline void world_line(struct world *w, struct grove_slice line)
 	struct grove__claude_row row;
 
 	world_scan(w, line, &l, &row);
-	assert_int_equal(grove__claude_rows_add(&w->rows, &row), 0);
+	assert_int_equal(grove__claude_rows_add(&w->rows, &row, NULL), 0);
 }
 
 static inline char *quoted(struct world *w, const char *text)

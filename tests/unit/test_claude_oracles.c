@@ -46,7 +46,7 @@ static void load(struct world *w, const char *name)
 
 		if (grove__json_scan(&w->want, text.ptr + at, len - at, true, &l) == JSON_VALUE) {
 			grove__claude_row(&l, text.ptr + at, &w->tmp, &row);
-			assert_int_equal(grove__claude_rows_add(&w->rows, &row), 0);
+			assert_int_equal(grove__claude_rows_add(&w->rows, &row, NULL), 0);
 		}
 		at += l.len + 1;
 	}

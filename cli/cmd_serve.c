@@ -51,9 +51,17 @@ static char *copy(const char *text)
 	return memcpy(cli_realloc(NULL, n, 1), text, n);
 }
 
-/* Passes the arguments to a program; returns if it does not exist. */
-static int hand_over(struct cli *c, const char *program, const char *lacks, int argc, char **argv)
+/* A part of grove with a program of its own, which --version lists by its name. */
+struct part {
+	const char *program;
+	const char *name; /* NULL: always built */
+	const char *what; /* for the error if it was not built, with the libraries it needs */
+};
+
+/* Passes the arguments to a part's program; returns if that cannot be run. */
+static int hand_over(struct cli *c, const struct part *part, int argc, char **argv)
 {
+	int why;
 	size_t nr = 0, room = 11 + (size_t)argc + 2 * c->stores.nr;
 	char **words = cli_realloc(NULL, room, sizeof(*words));
 
@@ -61,7 +69,7 @@ static int hand_over(struct cli *c, const char *program, const char *lacks, int 
 		free(words);
 		return help_print(&c->out, c->command);
 	}
-	words[nr++] = copy(program);
+	words[nr++] = copy(part->program);
 	words[nr++] = copy(c->command);
 	for (size_t i = 0; i < c->stores.nr; i++) {
 		words[nr++] = copy("--store");
@@ -86,15 +94,23 @@ static int hand_over(struct cli *c, const char *program, const char *lacks, int 
 	words[nr] = NULL;
 	out_flush(&c->out);
 	run_anywhere(words);
+	why = errno;
 	while (nr)
 		free(words[--nr]);
 	free(words);
-	return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without %s", c->command, lacks);
+	if (part->name && !strstr(GROVE_PARTS, part->name))
+		return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without %s", c->command, part->what);
+	return cli_error(c, GROVE_EIO, "%s: cannot run " GROVE_LIBEXECDIR "/%s: %s (it is installed along with grove)",
+			 c->command, part->program, strerror(why));
 }
 
 static int run_server(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-serve", "its server (it needs libmicrohttpd)", argc, argv);
+	static const struct part server = {
+		"grove-serve", "server", "its server (it needs libmicrohttpd, GnuTLS and zlib)",
+	};
+
+	return hand_over(c, &server, argc, argv);
 }
 
 int cli_serve_at(struct cli *c, const char *page, const char *store)
@@ -123,15 +139,23 @@ int cmd_token(struct cli *c, int argc, char **argv)
 
 int cmd_sync(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-sync", "sync between machines (it needs libcurl)", argc, argv);
+	static const struct part sync = { "grove-sync", "sync", "sync between machines (it needs libcurl)" };
+
+	return hand_over(c, &sync, argc, argv);
 }
 
 int cmd_mcp(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-mcp", "support for agents (MCP)", argc, argv);
+	static const struct part mcp = { "grove-mcp", NULL, NULL };
+
+	return hand_over(c, &mcp, argc, argv);
 }
 
 int cmd_browse(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, "grove-browse", "its terminal interface (it needs ncurses)", argc, argv);
+	static const struct part browse = {
+		"grove-browse", "browse", "its terminal interface (it needs ncursesw)",
+	};
+
+	return hand_over(c, &browse, argc, argv);
 }

@@ -113,8 +113,9 @@ static char *read_file(const char *path, char *why, size_t size)
 		failed(path, why, size);
 		free(text);
 		text = NULL;
-	} else if (n == CONFIG_MAX) {
-		snprintf(why, size, "%s: the file is too long", path);
+	} else if (n == CONFIG_MAX || memchr(text, '\0', n)) {
+		/* what follows a NUL would be lost when a setting changes */
+		snprintf(why, size, "%s: %s", path, n == CONFIG_MAX ? "the file is too long" : "not a text file");
 		free(text);
 		text = NULL;
 	}
@@ -122,6 +123,12 @@ static char *read_file(const char *path, char *why, size_t size)
 	if (text)
 		text[n] = '\0';
 	return text;
+}
+
+/* Editors on Windows put a byte order mark in front of the first line. */
+static size_t mark_length(const char *text)
+{
+	return text && !strncmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 }
 
 static char *trim(char *text)
@@ -174,7 +181,7 @@ int config_read(struct config *c, char *why, size_t size)
 	if (config_path("config", path, sizeof(path)))
 		return 0;
 	c->text = read_file(path, why, size);
-	for (char *p = c->text, *next; p; p = next) {
+	for (char *p = c->text ? c->text + mark_length(c->text) : NULL, *next; p; p = next) {
 		line++;
 		next = strchr(p, '\n');
 		if (next)
@@ -242,23 +249,28 @@ static int make_dirs(char *path)
 /* Writes the lines of `text`, with the change, to `f`. Returns how often the key occurred. */
 static unsigned write_changed(FILE *f, const char *text, const char *key, const char *value)
 {
+	size_t mark = mark_length(text);
+	const char *end = "\n";
 	unsigned found = 0;
 
+	fprintf(f, "%.*s", (int)mark, text ? text : "");
+	text = text ? text + mark : NULL;
 	while (text && *text) {
 		size_t n = strcspn(text, "\n");
 		char *line = strndup(text, n), *k, *v;
 		int ours = line && !parse_line(line, &k, &v) && !strcmp(k, key);
 
+		end = n && text[n - 1] == '\r' ? "\r\n" : "\n";
 		if (!ours)
 			fprintf(f, "%.*s\n", (int)n, text);
 		else if (value && !found)
-			fprintf(f, "%s = %s\n", key, value);
+			fprintf(f, "%s = %s%s", key, value, end);
 		found += ours;
 		free(line);
 		text += n + (text[n] == '\n');
 	}
 	if (value && !found)
-		fprintf(f, "%s = %s\n", key, value);
+		fprintf(f, "%s = %s%s", key, value, end);
 	return found;
 }
 
@@ -327,12 +339,12 @@ int config_change(const char *key, const char *value, char *why, size_t size)
 		snprintf(why, size, "there is no home directory");
 		return -1;
 	}
-	/* a link stays a link */
-	if (realpath(path, real))
-		memcpy(path, real, sizeof(path));
 	if (value && make_dirs(path))
 		return failed(path, why, size);
 	lock = lock_file(path, value != NULL);
+	/* a link stays a link, also one whose file did not exist until now */
+	if (realpath(path, real))
+		memcpy(path, real, sizeof(path));
 	text = read_file(path, why, size);
 	if (*why)
 		rc = -1;

@@ -3,6 +3,9 @@
  */
 #include "indexer.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,6 +29,14 @@ static int goes_on(void *payload, uint64_t done, uint64_t total)
 	return atomic_load(&ix->stop);
 }
 
+/* Indexing needs much memory, and the program may run for days without doing so again. */
+static void return_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static void update(struct indexer *ix)
 {
 	struct grove *g = NULL;
@@ -44,6 +55,7 @@ static void update(struct indexer *ix)
 	}
 	grove_search_close(search);
 	grove_close(g);
+	return_memory();
 }
 
 static void *work(void *payload)

@@ -1,10 +1,15 @@
 /*
- * store_url.h: hides the password in a store's URL.
+ * store_url.h: what programs need to know of a store's URL.
  */
 #ifndef PROGRAMS_STORE_URL_H
 #define PROGRAMS_STORE_URL_H
 
 /* Removes the password from a URL, as the library does in its reports; any other text stays. */
 void store_url_hide_password(char *url);
+/*
+ * The suffix that makes an ambiguous id unique, as in ID~0123: four hexadecimal digits for
+ * the store.
+ */
+void store_url_mark(const char *url, char out[5]);
 
 #endif

@@ -23,6 +23,7 @@
 #include "reply.h"
 #include "route.h"
 #include "stream.h"
+#include "programs/store_url.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -826,7 +827,7 @@ static char *what_of(const struct held *h)
 
 	if (h->path)
 		return strdup(h->path);
-	store_mark(h->store, mark);
+	store_url_mark(h->store, mark);
 	doc_printf(&d, "%s~%s", h->id, mark);
 	if (!d.rc)
 		out = strdup(d.buf.ptr);

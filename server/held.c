@@ -7,6 +7,7 @@
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
+#include "programs/store_url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,13 +45,6 @@ static uint32_t fnv(const char *text)
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 16777619u;
 	return h;
-}
-
-void store_mark(const char *store, char out[5])
-{
-	uint32_t h = fnv(store);
-
-	snprintf(out, 5, "%04x", (unsigned)((h ^ h >> 16) & 0xffff));
 }
 
 int store_is(const char *store, const char *name)
@@ -378,7 +372,7 @@ static int fits(const struct request *r, const struct grove_list_item *i, const 
 {
 	char its[5];
 
-	store_mark(i->store, its);
+	store_url_mark(i->store, its);
 	return !strcmp(i->id, id) && (!*mark || !strcmp(its, mark)) && auth_allows(&r->who, i->store, i->cwd);
 }
 
@@ -395,7 +389,7 @@ static void put_candidates(struct request *r, const struct grove_list *l, const 
 
 		if (!fits(r, i, id, ""))
 			continue;
-		store_mark(i->store, mark);
+		store_url_mark(i->store, mark);
 		doc_open(&r->out, '{');
 		doc_name(&r->out, "key");
 		doc_printf(&r->out, "\"%.255s~%s\"", i->id, mark);

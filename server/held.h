@@ -74,8 +74,6 @@ void hold_owner(struct held *h, struct grove_buf *out);
 int hold_writer(struct request *r, struct held *h, struct grove_session **out);
 void hold_writer_end(struct request *r, struct held *h);
 
-/* The suffix that makes an ambiguous id unique: four hexadecimal digits for the store. */
-void store_mark(const char *store, char out[5]);
 /* Returns true if `name` means this store. It may lack "file:" or end with a slash. */
 int store_is(const char *store, const char *name);
 /*

@@ -152,6 +152,7 @@ static enum MHD_Result dispatch(struct request *r)
 	enum MHD_Result rc;
 
 	r->dispatched = 1;
+	atomic_fetch_add(&r->server->replying, 1);
 	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	if (r->body_too_big) {
 		r->close = 1;
@@ -239,6 +240,8 @@ static void completed(void *cls, struct MHD_Connection *connection, void **con_c
 	*con_cls = NULL;
 	if (!r)
 		return;
+	if (r->dispatched)
+		atomic_fetch_sub(&r->server->replying, 1);
 	if (r->begun && r->peer) {
 		us = now_us() - r->started;
 		sent = r->stream ? stream_sent(r->stream) : r->sent;
@@ -337,6 +340,17 @@ int http_start(struct server *s, char *why, size_t size)
 	return 0;
 }
 
+#define REPLIES_US 2000000 /* that a client which does not read can delay the end */
+
+/* Replies are complete, but perhaps not sent, and libmicrohttpd cuts them off when it stops. */
+static void let_replies_go(struct server *s)
+{
+	const struct timespec moment = { .tv_nsec = 5 * 1000000 };
+
+	for (int64_t end = now_us() + REPLIES_US; atomic_load(&s->replying) && now_us() < end;)
+		nanosleep(&moment, NULL);
+}
+
 /*
  * By now, new connections are refused and streams have ended, because libmicrohttpd must
  * not be stopped while a connection is suspended. It closes the socket.
@@ -345,6 +359,7 @@ int http_start(struct server *s, char *why, size_t size)
  */
 void http_stop(struct server *s)
 {
+	let_replies_go(s);
 	for (unsigned i = 0; i < s->nr_listeners; i++)
 		if (s->listener[i].daemon) {
 			MHD_stop_daemon(s->listener[i].daemon);

@@ -12,6 +12,8 @@
 #include "route.h"
 #include "workers.h"
 
+#include "programs/carry.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +43,16 @@ static int open_reader(struct request *r, struct held *h, struct grove_carry **o
 	return fail_carry(r, *out, rc);
 }
 
+/* A session without a line yet counts as absent. */
+static int hold_begun(struct request *r, struct held **h)
+{
+	int rc = hold(r, HOLD_ALONE, h);
+
+	if (rc == GROVE_EDAMAGED && carry_is_empty(r->g, r->capture[0]))
+		return reply_fail(r, GROVE_ENOTFOUND, "there is no such session");
+	return rc;
+}
+
 /* -------------------------------------------------------------------- lines */
 
 int get_ingress(struct request *r)
@@ -53,7 +65,7 @@ int get_ingress(struct request *r)
 	int rc = query_number(r, "after", &after);
 
 	if (!rc)
-		rc = hold(r, HOLD_ALONE, &h);
+		rc = hold_begun(r, &h);
 	if (!rc)
 		rc = open_reader(r, h, &c);
 	if (!rc)
@@ -179,7 +191,7 @@ static int open_new(struct request *r, struct grove **own, struct grove_carry **
 
 	if (!rc && grove_list_count(l) && !strcmp(grove_list_at(l, 0)->id, r->capture[0]))
 		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that session");
-	else if (rc == GROVE_ENOTFOUND)
+	else if (rc == GROVE_ENOTFOUND || (rc == GROVE_EDAMAGED && carry_is_empty(r->g, r->capture[0])))
 		rc = 0;
 	else if (rc)
 		rc = reply_fail_grove(r, rc);
@@ -250,7 +262,7 @@ static int append_held(struct request *r, struct grove_carry *c, const void *p)
 /* Treats a session that this client may not see as absent. */
 static int hold_or_none(struct request *r, struct held **h)
 {
-	int rc = hold(r, HOLD_ALONE, h);
+	int rc = hold_begun(r, h);
 
 	if (rc != GROVE_ENOTFOUND)
 		return rc;
@@ -327,7 +339,7 @@ int get_ingress_files(struct request *r)
 	struct grove_carry_state st = { .size = sizeof(st) };
 	struct grove_carry *c = NULL;
 	struct held *h = NULL;
-	int rc = hold(r, HOLD_ALONE, &h);
+	int rc = hold_begun(r, &h);
 
 	if (!rc)
 		rc = open_reader(r, h, &c);
@@ -397,7 +409,7 @@ int get_ingress_file(struct request *r)
 	int only_size = 0, rc = query_flag(r, "stat", &only_size);
 
 	if (!rc)
-		rc = hold(r, HOLD_ALONE, &h);
+		rc = hold_begun(r, &h);
 	if (!rc)
 		rc = open_reader(r, h, &c);
 	if (!rc)

@@ -11,6 +11,7 @@
 #include "opened.h"
 #include "reply.h"
 #include "route.h"
+#include "programs/store_url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static void put_key(const struct row *w, char *out, size_t size)
 {
 	char mark[5];
 
-	store_mark(w->item->store, mark);
+	store_url_mark(w->item->store, mark);
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 

@@ -232,10 +232,11 @@ static void announce(struct server *s)
 		snprintf(url, sizeof(url), "%s%s", l->url, l->is_unix ? "" : page);
 		if (!l->is_unix && locked && !auth_code(s->auth, code, sizeof(code)))
 			snprintf(url, sizeof(url), "%s%s#t=%s", l->url, page, code);
-		printf("%s\n", url);
-		fflush(stdout);
+		/* recorded before it is printed: a reader of the address may look for the server at once */
 		if (!l->is_unix && !locked)
 			viewer_tell(l->url);
+		printf("%s\n", url);
+		fflush(stdout);
 		if (s->set->open && !l->is_unix && !i && viewer_open(url))
 			fputs("grove: serve: there is no browser to open; the address is above\n", stderr);
 	}

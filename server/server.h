@@ -82,6 +82,7 @@ struct server {
 	struct peers *peers;
 	struct tls_files *tls_files;
 	atomic_int stopping;
+	atomic_int replying;     /* requests that were read, and whose replies are not sent yet */
 	int64_t started;         /* ms */
 };
 

@@ -3,6 +3,7 @@
  */
 #include "settings.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,54 +13,63 @@ int settings_default_tokens(char *path, size_t size)
 	return config_path("tokens", path, size);
 }
 
-/* Options override the file: its lines for a key given as an option are skipped. */
-struct given {
-	int stores, listen, public_urls;
-};
-
-static int one(const char *value, const char **out)
+/* Adds a value to a list. ~/ is the home directory, as in a store. */
+static int add(struct settings *s, struct opt_list *list, const char *value)
 {
-	if (!*out)
-		*out = value;
-	return 0;
-}
+	const char *home = getenv("HOME"), *path = strncmp(value, "unix:", 5) ? value : value + 5;
+	size_t n = (size_t)(path - value), len;
+	char *full;
 
-static int set(struct settings *s, const struct given *given, const char *key, const char *value)
-{
-	if (!strcmp(key, "store"))
-		return given->stores ? 0 : opt_list_add(&s->stores, value);
-	if (!strcmp(key, "serve.listen"))
-		return given->listen ? 0 : opt_list_add(&s->listen, value);
-	if (!strcmp(key, "serve.public-url"))
-		return given->public_urls ? 0 : opt_list_add(&s->public_urls, value);
-	if (!strcmp(key, "serve.token-file"))
-		return one(value, &s->token_file);
-	if (!strcmp(key, "serve.tls-cert"))
-		return one(value, &s->tls_cert);
-	if (!strcmp(key, "serve.tls-key"))
-		return one(value, &s->tls_key);
-	if (!strcmp(key, "serve.read-only"))
-		return s->read_only ? 0 : config_flag(value, &s->read_only);
-	if (!config_known(key))
-		fprintf(stderr, "grove: config: unknown key '%.64s'\n", key);
-	return 0;
-}
-
-/* The environment overrides the file. A list set there has one item. */
-static int set_from_environment(struct settings *s, struct given *given)
-{
-	for (size_t i = 0; config_keys[i]; i++) {
-		const char *value = strncmp(config_keys[i], "serve.", 6) ? NULL : config_get(NULL, config_keys[i]);
-
-		if (value && set(s, given, config_keys[i], value))
-			return -1;
+	if (strncmp(path, "~/", 2) || list == &s->stores || !home || !*home)
+		return opt_list_add(list, value);
+	len = n + strlen(home) + strlen(path + 1) + 1;
+	full = malloc(len);
+	if (!full || opt_list_add(&s->owned, full)) {
+		free(full);
+		return -1;
 	}
-	given->listen |= s->listen.nr != 0;
-	given->public_urls |= s->public_urls.nr != 0;
+	snprintf(full, len, "%.*s%s%s", (int)n, value, home, path + 1);
+	return opt_list_add(list, full);
+}
+
+/* Sets what has one value, unless it was given. An empty value is none. */
+static int set_one(struct settings *s, const char *key, const char **out)
+{
+	const char *value = *out ? NULL : config_get(&s->file, key);
+	struct opt_list full = { NULL, 0 };
+
+	if (!value || !*value)
+		return 0;
+	if (add(s, &full, value))
+		return -1;
+	*out = full.item[0];
+	opt_list_release(&full);
 	return 0;
 }
 
-static int set_from_file(struct settings *s, const struct given *given, char *why, size_t size)
+/* Sets what may have several values, unless it was given. In the environment it has one. */
+static int set_list(struct settings *s, const char *key, struct opt_list *list)
+{
+	const char *value = config_get(NULL, key);
+
+	if (list->nr)
+		return 0;
+	if (value)
+		return list == &s->stores ? 0 : add(s, list, value);  /* the library reads GROVE_STORE itself */
+	for (size_t i = 0; i < s->file.nr; i++)
+		if (!strcmp(s->file.item[i].key, key) && *s->file.item[i].value && add(s, list, s->file.item[i].value))
+			return -1;
+	return 0;
+}
+
+static int set_flag(const struct settings *s, const char *key, int *out)
+{
+	const char *value = *out ? NULL : config_get(&s->file, key);
+
+	return value ? config_flag(value, out) : 0;
+}
+
+static int read_file(struct settings *s, char *why, size_t size)
 {
 	if (config_read(&s->file, why, size))
 		return -1;
@@ -67,28 +77,27 @@ static int set_from_file(struct settings *s, const struct given *given, char *wh
 		snprintf(why, size, "config: line %u is not 'key = value'", s->file.bad_line);
 		return -1;
 	}
-	for (size_t i = 0; i < s->file.nr; i++) {
-		const struct config_item *x = &s->file.item[i];
-
-		if (set(s, given, x->key, x->value)) {
-			snprintf(why, size, "config: line %u: '%.64s' cannot have that value", x->line, x->key);
-			return -1;
-		}
-	}
+	for (size_t i = 0; i < s->file.nr; i++)
+		if (!config_known(s->file.item[i].key))
+			fprintf(stderr, "grove: config: unknown key '%.64s'\n", s->file.item[i].key);
 	return 0;
 }
 
 int settings_complete(struct settings *s, char *why, size_t size)
 {
-	const char *env = getenv("GROVE_STORE");
-	struct given given = { s->stores.nr || (env && *env), s->listen.nr != 0, s->public_urls.nr != 0 };
-
-	if (set_from_environment(s, &given)) {
-		snprintf(why, size, "GROVE_SERVE_READ_ONLY must be true or false");
+	if (read_file(s, why, size))
+		return -1;
+	if (set_flag(s, "serve.read-only", &s->read_only)) {
+		snprintf(why, size, "config: serve.read-only must be true or false");
 		return -1;
 	}
-	if (set_from_file(s, &given, why, size))
+	if (set_list(s, "store", &s->stores) || set_list(s, "serve.listen", &s->listen) ||
+	    set_list(s, "serve.public-url", &s->public_urls) ||
+	    set_one(s, "serve.token-file", &s->token_file) ||
+	    set_one(s, "serve.tls-cert", &s->tls_cert) || set_one(s, "serve.tls-key", &s->tls_key)) {
+		snprintf(why, size, "out of memory");
 		return -1;
+	}
 	if (config_apply(&s->file, s->utc)) {
 		snprintf(why, size, "config: utc must be true or false");
 		return -1;
@@ -109,5 +118,8 @@ void settings_release(struct settings *s)
 	opt_list_release(&s->stores);
 	opt_list_release(&s->listen);
 	opt_list_release(&s->public_urls);
+	for (size_t i = 0; i < s->owned.nr; i++)
+		free((char *)(uintptr_t)s->owned.item[i]);
+	opt_list_release(&s->owned);
 	config_release(&s->file);
 }

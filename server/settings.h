@@ -26,6 +26,7 @@ struct settings {
 	int no_cache;
 	int utc;                     /* use UTC days if a request names no time zone */
 	struct config file;          /* owns the strings above */
+	struct opt_list owned;       /* and these are its paths in full */
 };
 
 /*

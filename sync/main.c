@@ -6,6 +6,8 @@
  */
 #include "sync.h"
 
+#include "programs/carry.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -185,6 +187,8 @@ static int pick_named(struct picks *p, const char *name)
 		return rc;
 	}
 	grove_list_free(l);
+	if (rc == GROVE_EDAMAGED && p->s->ways & WAY_PULL && carry_is_empty(c->g, name))
+		rc = GROVE_ENOTFOUND;
 	if (rc != GROVE_ENOTFOUND || !(p->s->ways & WAY_PULL)) {
 		c->status = cli_fail_grove(c, rc);
 		return 1;

@@ -85,38 +85,51 @@ static int was_in_step(const struct job *j)
 	return 0;
 }
 
-static int open_here(struct job *j)
+/*
+ * Opens a session that is here. A log without any line is what a copy that was interrupted
+ * leaves: the session counts as absent, and its lines go there.
+ */
+static int open_existing(struct job *j)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
 	struct grove_carry_about a = { .size = sizeof(a) };
+	int rc = j->what ? grove_carry_open(j->s->c->g, j->what, &o, &j->carry) : GROVE_ENOTFOUND;
+
+	if (rc == GROVE_ENOTFOUND) {
+		grove_carry_close(j->carry);
+		j->carry = NULL;
+		j->what = NULL;
+		return 0;
+	}
+	if (!rc)
+		rc = grove_carry_about(j->carry, &a);
+	if (rc)
+		return fail_here(j, rc);
+	if (strcmp(a.id, j->id)) {
+		report_problem(j, GROVE_EAMBIGUOUS, "another session here, %.100s, has a similar id", a.id);
+		return 1;
+	}
+	j->dialect = strdup(a.dialect);
+	j->cwd_there = state_there(&j->s->state, a.cwd ? a.cwd : "");
+	j->file = strdup(a.file ? a.file : "");
+	if (a.old) {
+		report_problem(j, GROVE_ENOTSUP, "its log has an earlier version (run 'grove migrate %s' first)", j->id);
+		return 1;
+	}
+	return j->dialect && j->cwd_there && j->file ? 0 : GROVE_ENOMEM;
+}
+
+/* Opens a session that only the server has: the first lines create it. */
+static int open_new(struct job *j)
+{
+	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_CREATE, .id = j->id,
+					 .file = j->there.file };
 	int rc;
 
-	if (j->what) {
-		rc = grove_carry_open(j->s->c->g, j->what, &o, &j->carry);
-		if (!rc)
-			rc = grove_carry_about(j->carry, &a);
-		if (rc)
-			return fail_here(j, rc);
-		if (strcmp(a.id, j->id)) {
-			report_problem(j, GROVE_EAMBIGUOUS, "another session here, %.100s, has a similar id", a.id);
-			return 1;
-		}
-		j->dialect = strdup(a.dialect);
-		j->cwd_there = state_there(&j->s->state, a.cwd ? a.cwd : "");
-		j->file = strdup(a.file ? a.file : "");
-		if (a.old) {
-			report_problem(j, GROVE_ENOTSUP, "its log has an earlier version (run 'grove migrate %s' first)", j->id);
-			return 1;
-		}
-		return j->dialect && j->cwd_there && j->file ? 0 : GROVE_ENOMEM;
-	}
 	j->dialect = strdup(j->there.dialect);
 	j->cwd_here = j->there.cwd && *j->there.cwd == '/' ? state_here(&j->s->state, j->there.cwd) : NULL;
-	o.flags = GROVE_CARRY_CREATE;
-	o.id = j->id;
 	o.dialect = j->dialect;
 	o.cwd = j->cwd_here;
-	o.file = j->there.file;
 	rc = grove_carry_open(j->s->c->g, NULL, &o, &j->carry);
 	return rc ? fail_here(j, rc) : 0;
 }
@@ -126,7 +139,7 @@ static int agree(struct job *j)
 {
 	int claude = !strcmp(j->dialect, "claude");
 
-	if (!j->there.there || !j->what)
+	if (!j->there.there)
 		return 0;
 	if (claude != !strcmp(j->there.dialect, "claude")) {
 		report_problem(j, GROVE_ECONFLICT, "it is a session of %s here and of %s on the server", j->dialect,
@@ -155,6 +168,9 @@ static int meet(struct job *j)
 		report_problem(j, GROVE_ENOTSUP, "its log on the server has an earlier version");
 		return 1;
 	}
+	rc = open_existing(j);
+	if (rc)
+		return rc;
 	if (!j->what && !j->there.there) {
 		if (j->named)
 			report_problem(j, GROVE_ENOTFOUND, "there is no such session");
@@ -171,8 +187,7 @@ static int meet(struct job *j)
 			report_problem(j, GROVE_ENOTFOUND, "%s", j->what ? "the server has no such session" : "there is no such session here");
 		return 1;
 	}
-	rc = open_here(j);
-	return rc ? rc : agree(j);
+	return j->what ? agree(j) : open_new(j);
 }
 
 /* ------------------------------------------------------------------ hydrate */

@@ -54,7 +54,8 @@ static void make_session(struct grove *g, const char *id, unsigned messages)
 
 	assert_int_equal(grove_session_create(g, &opt, &s), 0);
 	for (unsigned i = 0; i < messages; i++) {
-		snprintf(text, sizeof(text), PROMPT("needle %u"), i);
+		/* for a search, the same words at the same millisecond would be a copy */
+		snprintf(text, sizeof(text), PROMPT("needle %u of %s"), i, id);
 		assert_int_equal(grove_session_append(s, grove_str(text), NULL, NULL), 0);
 	}
 	grove_session_close(s);

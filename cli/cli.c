@@ -125,10 +125,14 @@ static void warned(void *payload, enum grove_severity severity, const struct gro
 {
 	struct cli *c = payload;
 
-	if (severity == GROVE_SEVERITY_WARNING) {
-		c->warned++;
-		cli_warn_detail(c, why);
+	if (severity != GROVE_SEVERITY_WARNING)
+		return;
+	if (c->on_warning) {
+		c->on_warning(c->on_warning_payload, why);
+		return;
 	}
+	c->warned++;
+	cli_warn_detail(c, why);
 }
 
 /* A bad configuration is only a warning, because reading sessions needs no settings. */
@@ -152,7 +156,10 @@ const char *cli_setting(const struct cli *c, const char *key)
 
 void cli_pager(struct cli *c)
 {
-	pager_begin(&c->pager, &c->out, cli_setting(c, "pager"));
+	const char *none = getenv("GROVE_PAGER");
+
+	/* unlike other variables, this one means something when it is empty */
+	pager_begin(&c->pager, &c->out, none && !*none ? none : cli_setting(c, "pager"));
 	if (c->pager.pid)
 		cli_progress_end(c);
 }

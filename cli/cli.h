@@ -40,6 +40,9 @@ struct cli {
 	int wants_json;          /* how to print an error, even before --json is parsed */
 	int status;              /* the exit status when cli_begin() or cli_open() fails */
 	unsigned warned;         /* how many times the library skipped something */
+	/* Receives the library's warnings, from any thread. NULL: they are printed. */
+	void (*on_warning)(void *payload, const struct grove_detail *why);
+	void *on_warning_payload;
 	const struct out *done;  /* members that say what was done, added to a JSON error */
 	struct progress progress;
 	char *input;             /* the path of saved standard input; NULL if that is not a

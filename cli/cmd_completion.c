@@ -47,7 +47,7 @@ static const char bash[] =
 	"\t\tesac\n"
 	"\tdone < <(\"${COMP_WORDS[0]}\" completion --words -- \"${asked[@]:1}\" 2>/dev/null)\n"
 	"\tfor i in \"${!words[@]}\"; do\n"
-	"\t\t# several: readline lists them, so a note can stand behind each\n"
+	"\t\t# several: readline lists them, so a note can follow each\n"
 	"\t\tif ((${#words[@]} > 1)) && [[ ${notes[i]} && $COMP_TYPE == 63 ]]; then\n"
 	"\t\t\tprintf -v line '%-*s  (%s)' $longest \"${words[i]}\" \"${notes[i]}\"\n"
 	"\t\t\tCOMPREPLY+=(\"$line\")\n"
@@ -67,8 +67,9 @@ static const char zsh[] =
 	"\twhile IFS= read -r line; do\n"
 	"\t\tword=${line%%$'\\t'*}\n"
 	"\t\tcase $word in\n"
-	"\t\t:files) _files ;;\n"
-	"\t\t:dirs) _files -/ ;;\n"
+	"\t\t# the value of --option=VALUE\n"
+	"\t\t:files) compset -P '--*='; _files ;;\n"
+	"\t\t:dirs) compset -P '--*='; _files -/ ;;\n"
 	"\t\t*)\n"
 	"\t\t\tfound+=(\"$word\")\n"
 	"\t\t\tif [[ $line == *$'\\t'* ]]; then notes+=(\"$word  -- ${line#*$'\\t'}\"); else notes+=(\"$word\"); fi\n"
@@ -87,12 +88,15 @@ static const char fish[] =
 	"\tset -l words (commandline -opc)\n"
 	"\t# without the quotes that it is typed with\n"
 	"\tset -a words (commandline -ct | string replace -r '^[\"\\\']' '' | string replace -a '\\\\' '')\n"
+	"\t# a path may be the value of --option=VALUE\n"
+	"\tset -l option (commandline -ct | string match -r -- '^--[^=]*=')\n"
+	"\tset -l path (commandline -ct | string replace -r -- '^--[^=]*=' '')\n"
 	"\tfor line in ($words[1] completion --words -- $words[2..-1] 2>/dev/null)\n"
 	"\t\tswitch $line\n"
 	"\t\tcase ':files'\n"
-	"\t\t\t__fish_complete_path (commandline -ct)\n"
+	"\t\t\tprintf '%s\\n' \"$option\"(complete -C \"'' $path\")\n"
 	"\t\tcase ':dirs'\n"
-	"\t\t\t__fish_complete_directories (commandline -ct) ''\n"
+	"\t\t\tprintf '%s\\n' \"$option\"(complete -C \"'' $path\" | string match '*/')\n"
 	"\t\tcase '*'\n"
 	"\t\t\techo $line\n"
 	"\t\tend\n"
@@ -103,9 +107,12 @@ static const char fish[] =
 /* Uses the stores that the command line names. */
 static void take_stores(struct cli *c, int argc, char **argv)
 {
-	for (int i = 0; i + 2 < argc; i++)
-		if (!strcmp(argv[i], "--store"))
-			opt_list_add(&c->stores, argv[i + 1]);
+	/* the last word is being typed */
+	for (int i = 0; i + 1 < argc; i++)
+		if (!strncmp(argv[i], "--store=", 8))
+			opt_list_add(&c->stores, argv[i] + 8);
+		else if (!strcmp(argv[i], "--store") && i + 2 < argc)
+			opt_list_add(&c->stores, argv[++i]);
 }
 
 int cmd_completion(struct cli *c, int argc, char **argv)

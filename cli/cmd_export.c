@@ -48,7 +48,7 @@ static int write_target(void *payload, const char *ptr, size_t len)
 /* Opens a temporary file in the same directory, to be renamed. Follows a symbolic link. */
 static int open_target(struct target *t, const char *file)
 {
-	struct stat st;
+	struct stat st = { .st_mode = 0 };
 	mode_t mask;
 
 	t->temp[0] = '\0';
@@ -67,10 +67,10 @@ static int open_target(struct target *t, const char *file)
 	t->fd = mkostemp(t->temp, O_CLOEXEC);
 	if (t->fd < 0)
 		return -1;
-	/* the mode of any new file */
+	/* the mode of the file that it replaces, or of any new file */
 	mask = umask(0);
 	umask(mask);
-	fchmod(t->fd, 0666 & ~mask);
+	fchmod(t->fd, st.st_mode ? st.st_mode & 0777 : 0666 & ~mask);
 	return 0;
 }
 
@@ -94,6 +94,8 @@ static int fail(struct cli *c, const struct export *x, int rc)
 	if (rc == GROVE_ENOTSUP && x->format == EXPORT_HTML)
 		return cli_error(c, rc, "export: this grove was built without the viewer, which --format html needs "
 				 "(use md or json)");
+	if (rc == GROVE_ENOTFOUND && x->branch && !x->why.code)
+		return cli_error(c, rc, "export: this leaf is not part of a conversation (choose a message)");
 	return x->why.code ? cli_fail(c, rc, &x->why) : cli_error(c, rc, "export: %s", grove_strerror(rc));
 }
 

@@ -176,6 +176,12 @@ static void offer_commands(struct completing *x)
 			offer_word(x, (struct form_word){ h->name, strlen(h->name) }, h->summary);
 }
 
+static void offer_topics(struct completing *x)
+{
+	for (const struct grove_help *h = grove_topics; h->name; h++)
+		offer_word(x, (struct form_word){ h->name, strlen(h->name) }, h->summary);
+}
+
 static void offer_keys(struct completing *x)
 {
 	for (size_t i = 0; config_keys[i]; i++)
@@ -229,7 +235,8 @@ static void offer_meaning(struct completing *x, struct form_word name)
 		{ "SESSION", offer_sessions }, { "ENTRY", offer_entries }, { "COMMAND", offer_commands },
 		{ "KEY", offer_keys },         { "WHEN", offer_colors },   { "DIR", offer_dirs },
 		{ "FILE", offer_files },       { "STORE", offer_files },   { "URL", offer_files },
-		{ "AGENT", offer_agents },     { "DIALECT", offer_dialects },
+		{ "AGENT", offer_agents },     { "DIALECT", offer_dialects }, { "TOPIC", offer_topics },
+		{ "FROM", offer_files },       { "TO", offer_files },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -266,10 +273,33 @@ static struct form_word value_of(const struct grove_help *page, const char *opti
 	return none;
 }
 
+/*
+ * Finds the long form of an option like -n, which forms do not have: the list of options in
+ * the page says "  -n N, --last N". Returns false if there is none.
+ */
+static int long_option(const struct grove_help *page, const char *letter, char *name, size_t size)
+{
+	const char *p = page ? page->text : NULL;
+
+	for (; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+		const char *dashes = strstr(p, "--");
+
+		if (strncmp(p, "  ", 2) || strncmp(p + 2, letter, 2) || (p[4] != ' ' && p[4] != ',') || !dashes)
+			continue;
+		snprintf(name, size, "%.*s", (int)strcspn(dashes, " \n"), dashes);
+		return 1;
+	}
+	return 0;
+}
+
 static struct form_word option_value(const struct grove_help *page, const char *option)
 {
-	struct form_word value = value_of(page, option);
+	struct form_word value;
+	char name[64];
 
+	if (option[0] == '-' && option[1] && !option[2] && long_option(page, option, name, sizeof(name)))
+		option = name;
+	value = value_of(page, option);
 	return value.len ? value : value_of(help_find("grove"), option);
 }
 

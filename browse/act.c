@@ -38,8 +38,8 @@ void act_complain(struct browse *b, const char *fmt, ...)
 	b->bad = 1;
 }
 
-/* Reports the error of a handle, or else the library's; `s` may be NULL. */
-static void complain(struct browse *b, struct grove_session *s, int err)
+/* Reports why something was not done: the error of a session, or else of grove; `s` may be NULL. */
+static void complain(struct browse *b, struct grove_session *s, int err, const char *what)
 {
 	struct grove_detail why;
 
@@ -52,14 +52,23 @@ static void complain(struct browse *b, struct grove_session *s, int err)
 		grove_session_error(s, &why);
 	if (!why.code)
 		grove_error(b->c->g, &why);
-	act_complain(b, "%s", *why.message ? why.message : grove_strerror(err));
+	act_complain(b, "%s: %s", what, *why.message ? why.message : grove_strerror(err));
+}
+
+/* Something that may have to wait for a lock, or takes long, begins: what is done is shown meanwhile. */
+static void begin(struct browse *b, const char *doing)
+{
+	act_say(b, "%s …", doing);
+	draw(b);
+	b->message[0] = '\0';
 }
 
 /* --------------------------------------------------------------------- list */
 
 int act_list(struct browse *b, unsigned flags)
 {
-	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS | flags };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS | flags, .skipped = warnings_add,
+					 .skipped_payload = &b->warnings };
 	struct grove_list *l = NULL;
 	int err;
 
@@ -67,22 +76,34 @@ int act_list(struct browse *b, unsigned flags)
 	if (!b->list.costs)
 		lo.flags &= ~(unsigned)GROVE_LIST_COST;
 	err = grove_list(b->c->g, &lo, &l);
-	if (err)
+	if (err) {
+		grove_list_free(l);
 		return err;
+	}
 	b->list.now = browse_now();
 	sessions_take(&b->list, l, b->list.costs);
 	return 0;
+}
+
+void act_list_failed(struct browse *b, int err)
+{
+	act_complain(b, "the list cannot be read: %s", grove_strerror(err));
+}
+
+static void list_now(struct browse *b)
+{
+	int err = act_list(b, 0);
+
+	if (err)
+		act_list_failed(b, err);
 }
 
 void act_need_list(struct browse *b)
 {
 	if (b->list.l)
 		return;
-	act_say(b, "reading sessions …");
-	draw(b);
-	b->message[0] = '\0';
-	if (act_list(b, 0))
-		complain(b, NULL, 0);
+	begin(b, "reading sessions");
+	list_now(b);
 	if (b->has_work) {
 		work_list(&b->work);
 		work_watch(&b->work);
@@ -91,16 +112,16 @@ void act_need_list(struct browse *b)
 
 static void list_again(struct browse *b)
 {
-	if (b->list.l && act_list(b, 0))
-		complain(b, NULL, 0);
+	if (b->list.l)
+		list_now(b);
 }
 
-const char *act_key(const struct browse *b)
+char *act_key(const struct browse *b)
 {
 	const struct grove_list_item *s;
 
 	if (b->s)
-		return b->key;
+		return strdup(b->key);
 	s = sessions_selected(&b->list);
 	return s ? sessions_key(s) : NULL;
 }
@@ -122,6 +143,7 @@ void act_close(struct browse *b)
 	b->v = NULL;
 	b->key = NULL;
 	b->hunt = (struct hunt){ .active = 0 };
+	b->prompt.kind = PROMPT_NONE;
 	b->place = IN_LIST;
 }
 
@@ -167,7 +189,7 @@ int act_open(struct browse *b, const char *key)
 		err = grove_session_view(s, &v);
 	if (err) {
 		list_again(b);
-		complain(b, s, err);
+		complain(b, s, err, "not opened");
 		grove_session_close(s);
 		free(copy);
 		return err;
@@ -198,34 +220,42 @@ static uint32_t same_entry(struct grove_view *old, struct grove_view *v, uint32_
 	return i;
 }
 
-/* Switches to a newer view: the selection stays, and a reader at the end stays at the end. */
+/*
+ * Switches to a newer view. What was selected stays selected, and what was on the screen
+ * stays there, unless it was the end: then what is new is shown.
+ */
 static void take_view(struct browse *b, struct grove_view *v)
 {
 	struct grove_view *old = b->v;
 	enum shape_filter filter = b->tree.filter;
-	int follow = outline_at_leaf(&b->tree), at_end = reader_at_end(&b->talk, keys_height(b, PANE_TALK));
-	uint32_t current = reader_entry(&b->talk), to = b->talk.to, row = outline_entry(&b->tree);
+	size_t height = keys_height(b, PANE_TALK);
+	uint32_t to = b->talk.to, row = outline_entry(&b->tree);
+	struct reader_spot spot;
+	int follow;
 
+	reader_note(&b->talk, &spot, height);
+	follow = outline_at_leaf(&b->tree) && (b->focus == PANE_TREE || spot.last);
 	if (to == grove_view_leaf(old))
 		to = grove_view_leaf(v);
 	/* the numbers of entries change with a rewrite */
 	if (grove_view_generation(v) != grove_view_generation(old)) {
 		to = grove_view_leaf(v);
-		current = same_entry(old, v, current);
+		spot.top = same_entry(old, v, spot.top);
+		spot.marked = same_entry(old, v, spot.marked);
 		row = same_entry(old, v, row);
 		outline_release(&b->tree);
+		if (b->place == IN_PICKER)
+			b->place = IN_SESSION;
 	}
-	b->hunt.active = 0;
 	b->v = v;
 	act_filter(b, filter);
 	act_reader(b, to, b->talk.flags);
-	if (at_end || current == GROVE_NO_ENTRY)
-		reader_end(&b->talk, 1, keys_height(b, PANE_TALK));
-	else
-		reader_show(&b->talk, current, keys_height(b, PANE_TALK));
+	if (follow || spot.last || !reader_restore(&b->talk, &spot, height))
+		reader_end(&b->talk, 1, height);
 	if (follow && b->tree.leaf != GROVE_NO_ENTRY)
 		row = b->tree.s.c->index[b->tree.leaf];
 	outline_select(&b->tree, row);
+	hunt_restart(b);
 	grove_view_unref(old);
 }
 
@@ -237,7 +267,7 @@ void act_refresh(struct browse *b)
 	if (err >= 0)
 		err = grove_session_view(b->s, &v);
 	if (err) {
-		complain(b, b->s, err);
+		complain(b, b->s, err, "what was written cannot be shown");
 		return;
 	}
 	if (grove_view_generation(v) == grove_view_generation(b->v) && grove_view_rev(v) == grove_view_rev(b->v)) {
@@ -249,35 +279,41 @@ void act_refresh(struct browse *b)
 
 /* ------------------------------------------------------------------ changes */
 
-static struct grove_session *open_to_write(struct browse *b)
-{
-	const char *key = act_key(b);
-	struct grove_session *s = NULL;
-	int err = key ? grove_session_open(b->c->g, key, GROVE_OPEN_WRITE, &s) : GROVE_ENOTFOUND;
+/* `done` and `failed` are what is said after a change. */
+struct change {
+	const char *done, *failed;
+};
 
+static struct grove_session *open_to_write(struct browse *b, const char *key, const struct change *c)
+{
+	struct grove_session *s = NULL;
+	int err;
+
+	begin(b, "writing");
+	err = grove_session_open(b->c->g, key, GROVE_OPEN_WRITE, &s);
 	if (!err)
 		return s;
-	if (key)
-		complain(b, s, err);
+	complain(b, s, err, c->failed);
 	grove_session_close(s);
 	return NULL;
 }
 
 /* Ends a change: closes the session, reports the result, and shows the new state. */
-static void written(struct browse *b, struct grove_session *s, int err, const char *words)
+static void written(struct browse *b, struct grove_session *s, int err, const struct change *c)
 {
-	if (err < 0)
-		complain(b, s, err);
+	if (err == GROVE_ENOTFOUND)
+		act_complain(b, "%s: the entry is gone", c->failed);
+	else if (err < 0)
+		complain(b, s, err, c->failed);
 	else
-		act_say(b, "%s", words);
+		act_say(b, "%s", c->done);
 	grove_session_close(s);
 	if (b->s)
 		act_refresh(b);
 	list_again(b);
 }
 
-/* Returns the id of the selected entry; NULL, after a message, if there is none. */
-static const char *selected_id(struct browse *b)
+const char *act_entry(struct browse *b)
 {
 	struct grove_entry e = { .size = sizeof(e) };
 	uint32_t entry = b->focus == PANE_TALK ? reader_entry(&b->talk) : outline_entry(&b->tree);
@@ -289,53 +325,83 @@ static const char *selected_id(struct browse *b)
 	return e.id;
 }
 
-void act_label(struct browse *b, const char *text)
+void act_label(struct browse *b, const char *key, const char *id, const char *text)
 {
-	const char *id = selected_id(b);
-	struct grove_session *s = id ? open_to_write(b) : NULL;
+	const struct change c = { *text ? "labeled" : "the label is gone", "not labeled" };
+	struct grove_session *s = open_to_write(b, key, &c);
 
 	if (s)
-		written(b, s, grove_session_append_label(s, id, text, NULL, NULL), *text ? "labeled" : "the label is gone");
+		written(b, s, grove_session_append_label(s, id, text, NULL, NULL), &c);
 }
 
-void act_name(struct browse *b, const char *name)
+void act_name(struct browse *b, const char *key, const char *name)
 {
-	struct grove_session *s = open_to_write(b);
+	const struct change c = { "renamed", "not renamed" };
+	struct grove_session *s = open_to_write(b, key, &c);
 
 	if (s)
-		written(b, s, grove_session_set_name(s, name, GROVE_NAME_BY_USER, NULL), "renamed");
+		written(b, s, grove_session_set_name(s, name, GROVE_NAME_BY_USER, NULL), &c);
 }
 
 void act_leaf(struct browse *b)
 {
+	const struct change c = { "the conversation continues from here", "not switched" };
 	struct grove_leaf_options lo = { .size = sizeof(lo), .flags = GROVE_LEAF_PERSIST };
-	const char *id = selected_id(b);
-	struct grove_session *s = id ? open_to_write(b) : NULL;
+	const char *id = act_entry(b);
+	struct grove_session *s = id ? open_to_write(b, b->key, &c) : NULL;
 
 	if (s)
-		written(b, s, grove_session_set_leaf(s, id, &lo, NULL), "the conversation continues from here");
+		written(b, s, grove_session_set_leaf(s, id, &lo, NULL), &c);
+}
+
+/*
+ * Returns the open session, or the selected one, opened; NULL if there is none, or, after a
+ * message, if that fails. end_reading() closes it.
+ */
+static struct grove_session *begin_reading(struct browse *b, const char *failed)
+{
+	char *key = b->s ? NULL : act_key(b);
+	struct grove_session *s = b->s;
+	int err;
+
+	if (!key)
+		return s;
+	err = grove_session_open(b->c->g, key, GROVE_OPEN_READ, &s);
+	free(key);
+	if (!err)
+		return s;
+	complain(b, s, err, failed);
+	grove_session_close(s);
+	return NULL;
+}
+
+static void end_reading(struct browse *b, struct grove_session *s)
+{
+	if (s != b->s)
+		grove_session_close(s);
 }
 
 void act_fork(struct browse *b)
 {
+	static const char failed[] = "not forked";
 	struct grove_fork_options fo = { .size = sizeof(fo) };
-	struct grove_session *s = b->s, *copy = NULL;
-	const char *key = act_key(b);
+	struct grove_session *s, *copy = NULL;
 	char *name = NULL;
 	int err;
 
-	if (!key || (b->s && !(fo.leaf = selected_id(b))))
+	if (b->s && !(fo.leaf = act_entry(b)))
 		return;
-	err = s ? 0 : grove_session_open(b->c->g, key, GROVE_OPEN_READ, &s);
-	if (!err)
-		err = grove_session_fork(s, &fo, &copy);
+	s = begin_reading(b, failed);
+	if (!s)
+		return;
+	begin(b, "forking");
+	err = grove_session_fork(s, &fo, &copy);
 	if (err)
-		complain(b, s, err);
+		complain(b, s, err, failed);
 	else
 		name = strdup(grove_session_path(copy) ? grove_session_path(copy) : grove_session_id(copy));
 	grove_session_close(copy);
-	if (s != b->s)
-		grove_session_close(s);
+	end_reading(b, s);
 	if (!name)
 		return;
 	list_again(b);
@@ -345,48 +411,56 @@ void act_fork(struct browse *b)
 	free(name);
 }
 
-void act_delete(struct browse *b)
+void act_delete(struct browse *b, const char *key)
 {
-	const char *key = act_key(b);
-	char *copy = key ? strdup(key) : NULL;
 	int err;
 
-	if (!copy)
+	begin(b, "deleting");
+	err = grove_remove(b->c->g, key, 0);
+	if (err && err != GROVE_ENOTFOUND) {
+		complain(b, NULL, err, "not deleted");
 		return;
+	}
 	act_close(b);
 	act_need_list(b);
-	err = grove_remove(b->c->g, copy, 0);
 	if (err)
-		complain(b, NULL, err);
+		complain(b, NULL, err, "not deleted");
 	else
 		act_say(b, "deleted");
-	free(copy);
 	list_again(b);
 }
 
 /* ------------------------------------------------------------------- resume */
 
-/* Waits for the agent as a shell does: the terminal's signals are meant for it. */
+/*
+ * Waits for the agent as a shell does: the terminal's signals are meant for it. When the
+ * agent is suspended, so are we, without ncurses, which would draw over the agent when
+ * both go on.
+ */
 static int wait_for(pid_t pid)
 {
-	struct sigaction ignore, interrupt, stop;
+	struct sigaction ignore, plain, interrupt, stop, suspend;
 	int status = 0;
 
 	memset(&ignore, 0, sizeof(ignore));
 	ignore.sa_handler = SIG_IGN;
 	sigaction(SIGINT, &ignore, &interrupt);
 	sigaction(SIGQUIT, &ignore, &stop);
+	memset(&plain, 0, sizeof(plain));
+	plain.sa_handler = SIG_DFL;
+	sigaction(SIGTSTP, &plain, &suspend);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGQUIT, &stop, NULL);
+	sigaction(SIGTSTP, &suspend, NULL);
 	return status;
 }
 
 /* Its last output would vanish with the screen. */
 static void let_read(void)
 {
-	static const char words[] = "\ngrove: the agent failed; press Enter\n";
+	static const char words[] = "\ngrove: that failed; press Enter to come back\n";
 	char c;
 
 	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
@@ -397,11 +471,12 @@ static void let_read(void)
 
 static void run(struct browse *b, const struct grove_command *cmd)
 {
-	int status = 0;
+	int status = 0, why;
 	pid_t pid;
 
 	screen_leave();
 	pid = fork();
+	why = errno;
 	if (!pid) {
 		signal(SIGPIPE, SIG_DFL);
 		signal(SIGXFSZ, SIG_DFL);
@@ -416,27 +491,24 @@ static void run(struct browse *b, const struct grove_command *cmd)
 		let_read();
 	screen_return();
 	if (pid < 0)
-		act_complain(b, "cannot start it: %s", strerror(errno));
+		act_complain(b, "not resumed: %s", strerror(why));
 }
 
 void act_resume(struct browse *b)
 {
+	static const char failed[] = "not resumed";
 	const struct grove_command *cmd;
-	struct grove_session *s = b->s;
-	const char *key = act_key(b);
+	struct grove_session *s = begin_reading(b, failed);
 	int err;
 
-	if (!key)
+	if (!s)
 		return;
-	err = s ? 0 : grove_session_open(b->c->g, key, GROVE_OPEN_READ, &s);
-	if (!err)
-		err = grove_session_resume(s, &cmd);
+	err = grove_session_resume(s, &cmd);
 	if (err)
-		complain(b, s, err);
+		complain(b, s, err, failed);
 	else
 		run(b, cmd);
-	if (s != b->s)
-		grove_session_close(s);
+	end_reading(b, s);
 	if (err)
 		return;
 	if (b->s)
@@ -467,7 +539,7 @@ void act_watch(struct browse *b)
 	}
 	/* no session is watched while the list is shown */
 	if (err < 0 && err != GROVE_ENOTFOUND) {
-		b->watch_hold = browse_now() + HOLD_MS;
+		b->watch_hold = browse_ticks() + HOLD_MS;
 		act_complain(b, "what changed cannot be read: %s", grove_strerror(err));
 	}
 	if (deleted)

@@ -6,6 +6,7 @@
  *	draw, keys                    models on the screen, and what keys do to them
  *	act                           what changes sessions
  *	work                          slow work in the background
+ *	warnings                      what that, or anything else, could not read
  *
  * One thread does all of this except the work. It sleeps until there is a key, a change of
  * a session, or finished work.
@@ -43,6 +44,7 @@ struct hunt {
 	int by;                  /* 1: forwards; -1: backwards */
 	enum browse_pane in;
 	size_t at, left;         /* the next row to search; the number of rows left */
+	int wrapped;             /* it went beyond the end and continued at the beginning, or vice versa */
 	size_t found;            /* the last row found, and … */
 	uint32_t entry;          /* … the selection at that time: a search continues from there */
 };
@@ -52,11 +54,13 @@ struct browse {
 	enum browse_place place, back;   /* `back`: where help was requested */
 	char here[4096];         /* the working directory */
 	struct sessions list;
+	struct warnings warnings;
 	struct work work;
 	int has_work;
-	int64_t list_due;        /* ms: when to read the list again; 0 if not necessary */
+	int list_err;            /* why the list could not be read in the background, or 0 */
+	int64_t list_due;        /* in ticks: when to read the list again; 0 if not necessary */
 	struct grove_watch *watch;
-	int64_t watch_hold;      /* ms: when to ask a failing watch again */
+	int64_t watch_hold;      /* in ticks: when to ask a failing watch again */
 
 	struct grove_session *s; /* the one shown; NULL if none */
 	struct grove_view *v;
@@ -70,6 +74,7 @@ struct browse {
 	size_t help_top, help_most;      /* the first line shown, and its maximum */
 
 	struct prompt prompt;
+	char *asked_key, *asked_id;      /* the session and the entry that it is about, or NULL */
 	int waiting;             /* a key that came during a search */
 	char message[600];
 	int bad;                 /* the message is an error */
@@ -90,6 +95,8 @@ size_t keys_height(const struct browse *b, enum browse_pane pane);
 /* hunt.c */
 void hunt_begin(struct browse *b, const char *text, int by);
 void hunt_again(struct browse *b, int by);
+/* Continues in a newer view, from what is selected. */
+void hunt_restart(struct browse *b);
 /* Searches a little further. */
 void hunt_step(struct browse *b);
 
@@ -101,6 +108,7 @@ int act_open(struct browse *b, const char *key);
 void act_close(struct browse *b);
 /* Reads the list, now. */
 int act_list(struct browse *b, unsigned flags);
+void act_list_failed(struct browse *b, int err);
 /* Reads the list if that was skipped because a session was requested. */
 void act_need_list(struct browse *b);
 /* Shows what was written. */
@@ -108,16 +116,20 @@ void act_refresh(struct browse *b);
 /* Shows the session with another filter. */
 void act_filter(struct browse *b, enum shape_filter filter);
 void act_reader(struct browse *b, uint32_t to, unsigned flags);
-void act_label(struct browse *b, const char *text);
-void act_name(struct browse *b, const char *name);
+void act_label(struct browse *b, const char *key, const char *id, const char *text);
+void act_name(struct browse *b, const char *key, const char *name);
 void act_leaf(struct browse *b);
 void act_fork(struct browse *b);
-void act_delete(struct browse *b);
+void act_delete(struct browse *b, const char *key);
 void act_resume(struct browse *b);
-/* The session that an action applies to: the open or the selected one, or NULL. */
-const char *act_key(const struct browse *b);
+/* The key of the session that an action applies to, the open or the selected one, or NULL. The caller frees it. */
+char *act_key(const struct browse *b);
+/* The id of the selected entry; NULL, after a message, if there is none. */
+const char *act_entry(struct browse *b);
 void act_watch(struct browse *b);
 
+/* The time of day, for ages, and one that is never set, for what is due, in ms. */
 int64_t browse_now(void);
+int64_t browse_ticks(void);
 
 #endif

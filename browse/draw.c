@@ -43,7 +43,7 @@ static void put(struct out *o, unsigned y, unsigned x, unsigned width, unsigned 
 static void bar(unsigned y, struct grove_slice left, const char *right, unsigned look)
 {
 	struct out *o = begin();
-	unsigned width = screen_width(), n = (unsigned)strlen(right), used;
+	unsigned width = screen_width(), n = out_columns(out_str(right)), used;
 
 	out_puts(o, " ");
 	used = 1 + out_fit(o, left, width > 2 ? width - 2 : 1);
@@ -52,6 +52,35 @@ static void bar(unsigned y, struct grove_slice left, const char *right, unsigned
 		out_puts(o, right);
 	}
 	put(o, y, 0, width, look, NULL);
+}
+
+/* Returns where the line after the one at `p` begins. */
+static const char *next_line(const char *p, const char *end)
+{
+	const char *line_end = memchr(p, '\n', (size_t)(end - p));
+
+	return line_end ? line_end + 1 : end;
+}
+
+/* A message says what to do next, so all of it is shown; a long one covers what is above it. */
+static void put_message(const struct browse *b)
+{
+	unsigned width = screen_width(), most = screen_height() - 1, nr;
+	unsigned look = b->bad ? SCREEN_BAD : 0;
+	struct out *o = begin();
+	const char *p, *end, *next;
+	struct wrap w;
+
+	wrap_init(&w, o, width);
+	wrap_text(&w, out_str(b->message), 0);
+	wrap_end(&w);
+	nr = w.lines < most ? (unsigned)w.lines : most;
+	wrap_release(&w);
+	end = o->ptr + o->len;
+	for (p = o->ptr; p < end && nr; p = next, nr--) {
+		next = next_line(p, end);
+		screen_line(screen_height() - nr, 0, width, (struct grove_slice){ p, (size_t)(next - p - 1) }, look, NULL);
+	}
 }
 
 static void bottom(struct browse *b, const char *hints)
@@ -65,8 +94,7 @@ static void bottom(struct browse *b, const char *hints)
 		put(o, y, 0, width, 0, NULL);
 		screen_cursor(y, x < width ? x : width - 1);
 	} else if (*b->message) {
-		out_fit(o, out_str(b->message), width);
-		put(o, y, 0, width, b->bad ? SCREEN_BAD : 0, NULL);
+		put_message(b);
 	} else if (b->hunt.active) {
 		out_puts(o, "searching … (Esc stops)");
 		put(o, y, 0, width, SCREEN_DIM, NULL);
@@ -125,7 +153,7 @@ static void draw_list(struct browse *b)
 
 		o = begin();
 		sessions_print_row(m, o, row, width - 1);
-		put(o, 2 + (unsigned)i, 0, width, row == m->cursor.at ? SCREEN_SELECTED : 0, &m->query);
+		put(o, 2 + (unsigned)i, 0, width, SCREEN_WORDS | (row == m->cursor.at ? SCREEN_SELECTED : 0u), &m->query);
 	}
 	if (!m->nr && rows > 1) {
 		o = begin();
@@ -140,31 +168,37 @@ static void draw_list(struct browse *b)
 
 static void title_of(struct browse *b, struct out *o)
 {
-	enum { SHORT_ID = 8 };
+	enum { WHOLE_ID = 16, SHORT_ID = 8 };   /* a UUID is shortened, "agent-0123abcd" is not */
 	const char *name = grove_view_name(b->v), *agent = grove_session_agent(b->s), *id = grove_session_id(b->s);
-	const char *cwd = grove_session_cwd(b->s);
+	size_t len = strlen(id);
+	/* what the context is matters more than the end of the name */
+	unsigned room = screen_width() / (b->talk.flags & READER_CONTEXT && screen_width() < LAYOUT_ABOVE ? 4 : 2);
 
-	out_fit(o, name ? out_str(name) : (struct grove_slice){ id, strnlen(id, SHORT_ID) }, screen_width() / 2);
+	out_fit(o, name ? out_str(name) : (struct grove_slice){ id, len > WHOLE_ID ? SHORT_ID : len }, room);
 	out_printf(o, " · %s", agent ? agent : "");
-	if (!name && cwd && *cwd && screen_width() >= LAYOUT_ABOVE) {
-		out_puts(o, " · ");
-		cli_directory(o, cwd, screen_width() / 3);
-	}
 	if (b->tree.filter != SHAPE_DEFAULT)
 		out_printf(o, " · %s", shape_filters[b->tree.filter]);
 	if (b->talk.flags & READER_FULL)
 		out_puts(o, " · full");
 	if (!(b->talk.flags & READER_CONTEXT))
 		return;
-	out_printf(o, " · context: %zu message%s, %llu", b->talk.rows.nr, b->talk.rows.nr == 1 ? "" : "s",
-		   (unsigned long long)b->talk.tokens);
+	out_printf(o, " · context: %llu", (unsigned long long)b->talk.tokens);
 	if (b->talk.window)
 		out_printf(o, " of %llu", (unsigned long long)b->talk.window);
-	out_puts(o, " tokens");
+	out_printf(o, " tokens, %zu message%s", b->talk.rows.nr, b->talk.rows.nr == 1 ? "" : "s");
 	if (*b->talk.model) {
 		out_puts(o, " · ");
 		out_fit(o, out_str(b->talk.model), 40);
 	}
+}
+
+/* Prints what the title shows on the right, if there is room. */
+static void directory_of(struct browse *b, struct out *o)
+{
+	const char *cwd = grove_session_cwd(b->s);
+
+	if (cwd && *cwd)
+		cli_directory(o, cwd, screen_width() / 3);
 }
 
 static void draw_tree(struct browse *b, const struct pane *p)
@@ -190,6 +224,14 @@ static void draw_tree(struct browse *b, const struct pane *p)
 			break;
 		row = next;
 	}
+	if (!t->nr) {
+		struct out *o = begin();
+
+		out_puts(o, !grove_view_count(b->v) ? "  no entries" :
+			    t->filter == SHAPE_DEFAULT ? "  no messages (5 shows all entries)" :
+							 "  the filter hides all (1 shows them)");
+		put(o, p->y, p->x, p->width, SCREEN_DIM, NULL);
+	}
 }
 
 static void draw_talk(struct browse *b, const struct pane *p)
@@ -198,7 +240,7 @@ static void draw_talk(struct browse *b, const struct pane *p)
 
 	if (!p->height)
 		return;
-	reader_width(r, p->width > 3 ? p->width - 2 : 1);
+	reader_size(r, p->width > 3 ? p->width - 2 : 1, p->height);
 	for (unsigned i = 0; i < p->height; i++) {
 		struct out *o = begin();
 		struct grove_slice line;
@@ -234,11 +276,14 @@ static void draw_session(struct browse *b)
 	};
 	struct layout l;
 	struct out *o = begin();
-	char title[1024];
+	char title[1024], directory[1024];
 
 	title_of(b, o);
 	snprintf(title, sizeof(title), "%.*s", (int)o->len, o->ptr);
-	bar(0, out_str(title), "", SCREEN_BAR);
+	o = begin();
+	directory_of(b, o);
+	snprintf(directory, sizeof(directory), "%.*s", (int)o->len, o->ptr ? o->ptr : "");
+	bar(0, out_str(title), directory, SCREEN_BAR);
 	draw_layout(b, &l);
 	draw_tree(b, &l.pane[PANE_TREE]);
 	if (l.beside)
@@ -255,14 +300,15 @@ static void print_entry(struct browse *b, struct out *o, uint32_t entry, unsigne
 {
 	struct grove_entry e = { .size = sizeof(e) };
 	struct brief brief;
-	unsigned used = 8;
+	unsigned used = 9;       /* the age, and the mark of the leaf */
 	char age[16];
 
 	if (grove_view_entry(b->v, entry, &e))
 		return;
 	sessions_age(age, sizeof(age), e.time, browse_now());
 	out_printf(o, " %4s  ", age);
-	out_puts(o, entry == grove_view_leaf(b->v) ? "● " : "  ");
+	out_puts(o, outline_has_leaf(&b->tree, entry) ? "● " : "  ");
+	used += outline_print_word(o, &e, width);
 	if (e.label) {
 		out_style(o, OUT_YELLOW);
 		out_style(o, OUT_BOLD);
@@ -271,10 +317,6 @@ static void print_entry(struct browse *b, struct out *o, uint32_t entry, unsigne
 		out_puts(o, "] ");
 		out_style(o, OUT_PLAIN);
 	}
-	out_style(o, brief_style(&e));
-	used += 2 + out_fit(o, out_str(brief_word(&e)), 12);
-	out_style(o, OUT_PLAIN);
-	out_puts(o, "  ");
 	if (!brief_read(&brief, b->v, entry) && width > used)
 		brief_print(o, &brief, width - used);
 }
@@ -289,7 +331,7 @@ static void draw_picker(struct browse *b)
 	for (size_t i = 0; i < rows && p->cursor.top + i < p->nr; i++) {
 		struct out *o = begin();
 
-		print_entry(b, o, p->entry[p->cursor.top + i], width - 1);
+		print_entry(b, o, p->entry[p->cursor.top + i], width);
 		put(o, 1 + (unsigned)i, 0, width, p->cursor.top + i == p->cursor.at ? SCREEN_SELECTED : 0, NULL);
 	}
 	bottom(b, "Enter go there  q back");
@@ -302,21 +344,22 @@ static const struct {
 	const char *says;
 } help[] = {
 	{ NULL, "Everywhere" },
-	{ "j k, ↓ ↑", "one line down, up" },
+	{ "j k, ↓ ↑, ^N ^P", "one line down, up (^E ^Y)" },
 	{ "Space b, PgDn PgUp", "a page down, up (^F ^B; half a page: ^D ^U)" },
-	{ "g G, Home End", "to the beginning, to the end" },
+	{ "g G, < >, Home End", "to the beginning, to the end" },
 	{ "r", "resume the session in its agent, and come back" },
 	{ "e", "rename the session" },
 	{ "d", "delete it, after asking" },
 	{ "f", "fork: the whole session, or up to the selected entry" },
 	{ "?  ^L  ^Z", "this help, redraw, suspend" },
 	{ "q, Esc", "back; in the list q quits" },
-	{ "Q", "quit" },
+	{ "Q, ^C", "quit" },
 	{ NULL, "" },
 	{ NULL, "List of sessions" },
 	{ "Enter, l, →", "open" },
 	{ "/", "search as you type: names, first messages, directories, agents, ids, then what was said in all "
 	       "sessions; Enter opens, Esc leaves the line, a second Esc shows all" },
+	{ "^R ^D ^S Tab", "while searching: rename, delete, sort, this directory or all" },
 	{ "Tab", "sessions of this directory, or of all" },
 	{ "s", "sort: threads, recent, cost, size, name" },
 	{ NULL, "" },
@@ -336,10 +379,17 @@ static const struct {
 	{ "Enter", "to the conversation" },
 	{ "h l, ← →", "fold, or go to where the branch begins; unfold, or go on" },
 	{ "z Z", "fold, unfold; all branches but this one" },
-	{ "o O, 1 to 5", "filter: default, no-tools, user-only, labeled-only, all" },
+	{ "o O, ^O, 1 to 5", "filter: default, no-tools, user-only, labeled-only, all" },
 	{ NULL, "" },
 	{ NULL, "The conversation" },
 	{ "J K", "next, previous message" },
+	{ "Enter", "one line down" },
+	{ "h, ←", "to the tree" },
+	{ NULL, "" },
+	{ NULL, "A line of text" },
+	{ "← →, ^A ^E", "move; to the beginning, to the end (Home End)" },
+	{ "^W, ^U, ^K", "erase a word, what is before the cursor, what is after it" },
+	{ "Esc, ^C, ^G", "leave it" },
 	{ NULL, "" },
 	{ NULL, "Mouse: click to select, double-click to open, wheel to scroll." },
 };
@@ -372,14 +422,6 @@ static void print_help(struct out *o, unsigned width)
 		wrap_line(&w);
 	}
 	wrap_release(&w);
-}
-
-/* Returns where the line after the one at `p` begins. */
-static const char *next_line(const char *p, const char *end)
-{
-	const char *line_end = memchr(p, '\n', (size_t)(end - p));
-
-	return line_end ? line_end + 1 : end;
 }
 
 static void draw_help(struct browse *b)

@@ -8,16 +8,18 @@
 #include "browse.h"
 
 #include <string.h>
-#include <time.h>
 
 static size_t rows_of(const struct browse *b, enum browse_pane in)
 {
 	return in == PANE_TREE ? b->tree.nr : b->talk.rows.nr;
 }
 
-static size_t step(size_t at, int by, size_t nr)
+static void next(struct hunt *h, size_t nr)
 {
-	return by < 0 ? (at ? at - 1 : nr - 1) : (at + 1 < nr ? at + 1 : 0);
+	size_t end = h->by < 0 ? 0 : nr - 1;
+
+	h->wrapped |= h->at == end;
+	h->at = h->at == end ? nr - 1 - end : h->at + (size_t)h->by;
 }
 
 static uint32_t selected(const struct browse *b, enum browse_pane in)
@@ -32,6 +34,7 @@ static void start(struct browse *b, int by)
 
 	h->by = by;
 	h->in = b->focus;
+	h->active = h->wrapped = 0;
 	nr = rows_of(b, h->in);
 	if (!nr || !h->needle.len)
 		return;
@@ -44,7 +47,8 @@ static void start(struct browse *b, int by)
 	 */
 	if (h->found < nr && h->entry == selected(b, h->in))
 		from = h->found;
-	h->at = step(from, by, nr);
+	h->at = from;
+	next(h, nr);
 	h->left = nr;
 	h->active = 1;
 }
@@ -65,6 +69,14 @@ void hunt_again(struct browse *b, int by)
 		act_say(b, "nothing to repeat: search with / first");
 	else
 		start(b, by);
+}
+
+void hunt_restart(struct browse *b)
+{
+	/* rows have other numbers now */
+	b->hunt.found = SIZE_MAX;
+	if (b->hunt.active)
+		start(b, b->hunt.by);
 }
 
 /* Returns the entry of a row that matches, or GROVE_NO_ENTRY. A reply has several. */
@@ -95,14 +107,8 @@ static void found(struct browse *b, uint32_t entry)
 	if (h->in == PANE_TALK)
 		outline_select(&b->tree, entry);
 	h->entry = selected(b, h->in);
-}
-
-static int64_t cpu_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	if (h->wrapped)
+		act_say(b, h->by < 0 ? "the search continued at the end" : "the search continued at the beginning");
 }
 
 void hunt_step(struct browse *b)
@@ -110,7 +116,7 @@ void hunt_step(struct browse *b)
 	enum { TURN_MS = 8 };
 	struct hunt *h = &b->hunt;
 	size_t nr = rows_of(b, h->in);
-	int64_t end = cpu_ms() + TURN_MS;
+	int64_t end = browse_ticks() + TURN_MS;
 
 	while (h->active) {
 		uint32_t entry;
@@ -125,9 +131,9 @@ void hunt_step(struct browse *b)
 			found(b, entry);
 			break;
 		}
-		h->at = step(h->at, h->by, nr);
+		next(h, nr);
 		h->left--;
-		if (cpu_ms() >= end)
+		if (browse_ticks() >= end)
 			break;
 	}
 }

@@ -30,10 +30,12 @@ static long moves(int key, long height)
 	case 'j':
 	case KEY_GO_DOWN:
 	case CTRL_KEY('N'):
+	case CTRL_KEY('E'):
 		return 1;
 	case 'k':
 	case KEY_GO_UP:
 	case CTRL_KEY('P'):
+	case CTRL_KEY('Y'):
 		return -1;
 	case ' ':
 	case KEY_GO_PAGE_DOWN:
@@ -66,13 +68,15 @@ static long moves(int key, long height)
 
 void keys_follow_tree(struct browse *b)
 {
-	uint32_t entry = outline_first(&b->tree);
+	uint32_t entry = outline_first(&b->tree), tip = outline_tip(&b->tree);
 
 	if (entry == GROVE_NO_ENTRY)
 		return;
+	if (!reader_covers(&b->talk, entry) && b->talk.to != tip) {
+		act_reader(b, tip, b->talk.flags);
+		reader_end(&b->talk, 1, keys_height(b, PANE_TALK));
+	}
 	/* the context does not contain what the model does not see, and then stays where it is */
-	if (!reader_has(&b->talk, entry) && !(b->talk.flags & READER_CONTEXT))
-		act_reader(b, outline_tip(&b->tree), b->talk.flags);
 	reader_show(&b->talk, entry, keys_height(b, PANE_TALK));
 }
 
@@ -103,35 +107,52 @@ static void move_talk(struct browse *b, long by)
 
 /* ---------------------------------------------------------------- questions */
 
+/*
+ * Asks about a session, and perhaps an entry of it. By the time the answer comes, the
+ * selection may be elsewhere: sessions are deleted, and a live one grows.
+ */
+static void ask_about(struct browse *b, enum prompt_kind kind, const char *id, const char *title, const char *text)
+{
+	free(b->asked_key);
+	free(b->asked_id);
+	b->asked_key = act_key(b);
+	b->asked_id = id ? strdup(id) : NULL;
+	if (b->asked_key && (!id || b->asked_id))
+		prompt_begin(&b->prompt, kind, title, text);
+}
+
 static void ask_name(struct browse *b)
 {
 	const struct grove_list_item *s = sessions_selected(&b->list);
 
-	if (b->s)
-		prompt_begin(&b->prompt, PROMPT_NAME, "Name:", grove_view_name(b->v));
-	else if (s)
-		prompt_begin(&b->prompt, PROMPT_NAME, "Name:", s->name);
+	if (b->s || s)
+		ask_about(b, PROMPT_NAME, NULL, "Name:", b->s ? grove_view_name(b->v) : s->name);
 }
 
 static void ask_delete(struct browse *b)
 {
 	const struct grove_list_item *s = sessions_selected(&b->list);
 	const char *name = b->s ? grove_view_name(b->v) : s ? (s->name ? s->name : s->first_message) : NULL;
-	char question[256];
+	char question[512];
 
 	if (!b->s && !s)
 		return;
-	snprintf(question, sizeof(question), "Delete '%.100s'? [y/N]", name ? name : grove_session_id(b->s));
-	prompt_begin(&b->prompt, PROMPT_DELETE, question, NULL);
+	snprintf(question, sizeof(question), "Delete '%s", name ? name : grove_session_id(b->s));
+	ask_about(b, PROMPT_DELETE, NULL, question, NULL);
 }
 
 static void ask_label(struct browse *b)
 {
 	struct grove_entry e = { .size = sizeof(e) };
-	uint32_t entry = b->focus == PANE_TALK ? reader_entry(&b->talk) : outline_entry(&b->tree);
+	const char *id = act_entry(b);
+	uint32_t entry;
 
-	if (entry != GROVE_NO_ENTRY && !grove_view_entry(b->v, entry, &e))
-		prompt_begin(&b->prompt, PROMPT_LABEL, "Label:", e.label);
+	if (!id || grove_view_find(b->v, id, &entry) || grove_view_entry(b->v, entry, &e))
+		return;
+	/* in the conversation the line that sets a label may be marked: the tree has the entry above it */
+	if (e.kind == GROVE_KIND_LABEL && grove_view_entry(b->v, outline_entry(&b->tree), &e))
+		return;
+	ask_about(b, PROMPT_LABEL, e.id, "Label:", e.label);
 }
 
 /* Handles keys that mean the same in the list and in a session. Returns 1 if it was one. */
@@ -159,6 +180,15 @@ static int common_key(struct browse *b, int key)
 	case CTRL_KEY('C'):
 		b->quit = 1;
 		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Handles keys that concern the terminal alone, whatever is on the screen. Returns 1 if it was one. */
+static int terminal_key(int key)
+{
+	switch (key) {
 	case CTRL_KEY('L'):
 		screen_redraw();
 		return 1;
@@ -176,15 +206,16 @@ static int common_key(struct browse *b, int key)
 
 static void open_selected(struct browse *b)
 {
-	const struct grove_list_item *s = sessions_selected(&b->list);
+	char *key = act_key(b);
 
-	if (!s)
+	if (!key)
 		return;
 	/* a large session takes a moment */
 	act_say(b, "reading …");
 	draw(b);
 	b->message[0] = '\0';
-	act_open(b, sessions_key(s));
+	act_open(b, key);
+	free(key);
 }
 
 static void click_list(struct browse *b, int twice)
@@ -324,6 +355,11 @@ static void picker_key(struct browse *b, int key)
 
 /* ------------------------------------------------------------------ session */
 
+static int is_in(const struct pane *p, unsigned y, unsigned x)
+{
+	return y >= p->y && y < p->y + p->height && x >= p->x && x < p->x + p->width;
+}
+
 static void click_session(struct browse *b, int twice)
 {
 	struct layout l;
@@ -335,7 +371,7 @@ static void click_session(struct browse *b, int twice)
 	for (int i = PANE_TREE; i <= PANE_TALK; i++) {
 		const struct pane *p = &l.pane[i];
 
-		if (y < p->y || y >= p->y + p->height || x < p->x || x >= p->x + p->width)
+		if (!is_in(p, y, x))
 			continue;
 		b->focus = (enum browse_pane)i;
 		y -= p->y;
@@ -403,7 +439,8 @@ static int tree_key(struct browse *b, int key)
 			act_say(b, "there is nothing below it");
 		return 1;
 	case 'Z':
-		outline_fold_others(&b->tree);
+		if (!outline_fold_others(&b->tree))
+			act_say(b, "there is no other branch to fold");
 		return 1;
 	default:
 		return 0;
@@ -433,16 +470,20 @@ static int talk_key(struct browse *b, int key)
 	}
 }
 
-/* Shows the conversation with other flags, at the same entry. */
+/* Shows the conversation with other flags, at the same place if it is there. */
 static void show_otherwise(struct browse *b, unsigned flags)
 {
-	uint32_t entry = reader_entry(&b->talk);
+	size_t height = keys_height(b, PANE_TALK);
+	struct reader_spot spot;
 
-	act_reader(b, flags & READER_CONTEXT ? outline_tip(&b->tree) : b->talk.to, flags);
-	if (reader_has(&b->talk, entry))
-		reader_show(&b->talk, entry, keys_height(b, PANE_TALK));
+	reader_note(&b->talk, &spot, height);
+	act_reader(b, flags & ~b->talk.flags & READER_CONTEXT ? outline_tip(&b->tree) : b->talk.to, flags);
+	if (reader_restore(&b->talk, &spot, height))
+		return;
+	if (reader_has(&b->talk, spot.marked))
+		reader_show(&b->talk, spot.marked, height);
 	else
-		reader_end(&b->talk, 1, keys_height(b, PANE_TALK));
+		reader_end(&b->talk, 1, height);
 }
 
 static void jump(struct browse *b, int found, const char *what)
@@ -461,16 +502,33 @@ static void back_to_list(struct browse *b)
 	act_close(b);
 }
 
+/* The wheel moves the pane that it is turned over, all other keys the one with the focus. */
+static enum browse_pane pane_of(const struct browse *b, int key)
+{
+	struct layout l;
+	unsigned y, x;
+
+	if (key != KEY_WHEEL_UP && key != KEY_WHEEL_DOWN)
+		return b->focus;
+	draw_layout(b, &l);
+	screen_click(&y, &x);
+	for (int i = PANE_TREE; i <= PANE_TALK; i++)
+		if (is_in(&l.pane[i], y, x))
+			return (enum browse_pane)i;
+	return b->focus;
+}
+
 static void session_key(struct browse *b, int key)
 {
-	long by = moves(key, (long)keys_height(b, b->focus));
+	enum browse_pane pane = pane_of(b, key);
+	long by = moves(key, (long)keys_height(b, pane));
 
 	if (b->hunt.active && (key == KEY_ESCAPE || key == CTRL_KEY('C'))) {
 		b->hunt.active = 0;
 		return;
 	}
 	if (by) {
-		(b->focus == PANE_TREE ? move_tree : move_talk)(b, by);
+		(pane == PANE_TREE ? move_tree : move_talk)(b, by);
 		return;
 	}
 	if ((b->focus == PANE_TREE ? tree_key : talk_key)(b, key))
@@ -510,7 +568,8 @@ static void session_key(struct browse *b, int key)
 		break;
 	case 'o':
 	case 'O':
-		act_filter(b, (enum shape_filter)((b->tree.filter + (key == 'o' ? 1 : SHAPE_ALL)) % (SHAPE_ALL + 1)));
+	case CTRL_KEY('O'):
+		act_filter(b, (enum shape_filter)((b->tree.filter + (key == 'O' ? SHAPE_ALL : 1)) % (SHAPE_ALL + 1)));
 		act_say(b, "filter: %s", shape_filters[b->tree.filter]);
 		break;
 	case '1':
@@ -566,13 +625,13 @@ static void entered(struct browse *b, enum prompt_kind kind, const char *text)
 		hunt_begin(b, text, 1);
 		break;
 	case PROMPT_LABEL:
-		act_label(b, text);
+		act_label(b, b->asked_key, b->asked_id, text);
 		break;
 	case PROMPT_NAME:
-		act_name(b, text);
+		act_name(b, b->asked_key, text);
 		break;
 	case PROMPT_DELETE:
-		act_delete(b);
+		act_delete(b, b->asked_key);
 		break;
 	case PROMPT_NONE:
 		break;
@@ -635,7 +694,7 @@ static void prompt_take(struct browse *b, int key)
 
 void keys_take(struct browse *b, int key)
 {
-	if (key == KEY_NOTHING || key == KEY_RESIZED)
+	if (key == KEY_UNKNOWN || key == KEY_RESIZED || terminal_key(key))
 		return;
 	b->message[0] = '\0';
 	if (b->prompt.kind != PROMPT_NONE) {

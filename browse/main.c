@@ -22,12 +22,22 @@ static void on_end(int sig)
 	ended = sig;
 }
 
-int64_t browse_now(void)
+static int64_t clock_ms(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t browse_now(void)
+{
+	return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t browse_ticks(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 /* --------------------------------------------------------------------- loop */
@@ -38,9 +48,15 @@ static void take_work(struct browse *b)
 	struct work_job *j;
 
 	if (work_list_changed(&b->work) && !b->list_due)
-		b->list_due = browse_now() + LIST_MS;
+		b->list_due = browse_ticks() + LIST_MS;
 
 	while ((j = work_done(&b->work))) {
+		if (j->kind == WORK_LIST) {
+			/* it is tried again and again, but once is enough to be told */
+			if (j->err && j->err != b->list_err)
+				act_list_failed(b, j->err);
+			b->list_err = j->err;
+		}
 		if (j->kind == WORK_LIST && j->l) {
 			b->list.now = browse_now();
 			sessions_take(&b->list, j->l, 1);
@@ -62,7 +78,7 @@ static void take_work(struct browse *b)
 static int patience(const struct browse *b)
 {
 	enum { AGES_MS = 30000 };   /* ages are shown in minutes */
-	int64_t now = browse_now(), until = now + AGES_MS;
+	int64_t now = browse_ticks(), until = now + AGES_MS;
 
 	if (b->hunt.active || b->waiting)
 		return 0;
@@ -73,17 +89,15 @@ static int patience(const struct browse *b)
 	return until > now ? (int)(until - now) : 0;
 }
 
-/* Takes the library's warnings, which must not be printed while we own the terminal. */
 static void take_warnings(struct browse *b)
 {
-	struct out *o = &b->c->err;
+	char text[sizeof(b->message) - 64];
+	unsigned nr = warnings_take(&b->warnings, text, sizeof(text));
 
-	if (!o->len)
-		return;
-	while (o->len && o->ptr[o->len - 1] == '\n')
-		o->len--;
-	act_complain(b, "%.*s", (int)o->len, o->ptr);
-	o->len = 0;
+	if (nr == 1)
+		act_complain(b, "%s", text);
+	else if (nr)
+		act_complain(b, "%s (and %u more; all are printed when you quit)", text, nr - 1);
 }
 
 /*
@@ -122,7 +136,7 @@ static void turn(struct browse *b)
 	take_keys(b);
 	if (n > 0 && fds[1].revents)
 		take_work(b);
-	now = browse_now();
+	now = browse_ticks();
 	if (b->watch_hold && now >= b->watch_hold)
 		b->watch_hold = 0;
 	if (b->watch && n > 0 && fds[2].revents)
@@ -132,7 +146,7 @@ static void turn(struct browse *b)
 		if (b->has_work)
 			work_list(&b->work);
 	}
-	b->list.now = now;
+	b->list.now = browse_now();
 	if (b->hunt.active)
 		hunt_step(b);
 	take_warnings(b);
@@ -183,18 +197,35 @@ static int first_list(struct browse *b)
 }
 
 /* Finds the key of the requested session. */
-static int resolve(struct browse *b, const char *what, struct grove_buf *key)
+static int resolve(struct browse *b, const char *what, char **key)
 {
 	struct grove_session *s = cli_open(b->c, what, GROVE_OPEN_READ);
-	const char *name;
+	struct grove_list *l = NULL;
 
 	if (!s)
 		return b->c->status;
-	name = grove_session_path(s) ? grove_session_path(s) : grove_session_id(s);
-	cli_add(key, name, strlen(name));
+	/* the id alone may mean several sessions where what was typed means one */
+	if (grove_session_path(s))
+		*key = strdup(grove_session_path(s));
+	else if (!grove_find(b->c->g, what, 0, &l) && grove_list_count(l))
+		*key = sessions_key(grove_list_at(l, 0));
+	else
+		*key = strdup(grove_session_id(s));
+	grove_list_free(l);
 	grove_session_close(s);
 	grove_set_progress(b->c->g, (struct grove_progress){ NULL, NULL });
-	return 0;
+	return *key ? 0 : cli_fail_grove(b->c, GROVE_ENOMEM);
+}
+
+/* A signal that ends us must leave the terminal as it was. */
+static void catch_end(int sig)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_end;
+	sigaction(sig, &sa, NULL);
 }
 
 static int show(struct browse *b, const char *key)
@@ -204,11 +235,15 @@ static int show(struct browse *b, const char *key)
 
 	if (screen_start(wants_color(c)))
 		return cli_error(c, GROVE_ENOTSUP, "browse: unknown terminal '%s' (set TERM)", getenv("TERM"));
+	/* until now they ended us as any command; ncurses would exit as if we had failed */
+	catch_end(SIGINT);
+	catch_end(SIGQUIT);
+	/* nothing else may be printed while we own the terminal */
 	out_flush(&c->err);
 	c->err.fd = -1;
 	if (!key)
 		draw(b);
-	b->has_work = !work_open(&b->work, c->g);
+	b->has_work = !work_open(&b->work, c->g, &b->warnings);
 	/* without it nothing is followed, but everything else works */
 	if (grove_watch_open(c->g, NULL, &b->watch)) {
 		grove_watch_close(b->watch);
@@ -221,6 +256,7 @@ static int show(struct browse *b, const char *key)
 	} else if (!key) {
 		err = act_list(b, 0);
 	}
+	take_warnings(b);
 	if (!err)
 		loop(b);
 	act_close(b);
@@ -233,7 +269,7 @@ static int show(struct browse *b, const char *key)
 static int run(struct browse *b, int argc, char **argv)
 {
 	struct cli *c = b->c;
-	struct grove_buf key = GROVE_BUF_INIT;
+	char *key = NULL;
 	int status;
 
 	if (cli_begin(c, NULL, "[SESSION]", &argc, argv))
@@ -252,22 +288,18 @@ static int run(struct browse *b, int argc, char **argv)
 	else if ((status = first_list(b)))
 		status = cli_fail_grove(c, status);
 	if (!status)
-		status = show(b, argc ? key.ptr : NULL);
-	grove_buf_release(&key);
+		status = show(b, key);
+	free(key);
 	return status;
 }
 
-static void catch_end(void)
+/* The terminal is as it was. If a signal ended us, whoever sent it is told so. */
+static void die_of_it(void)
 {
-	struct sigaction sa;
-
-	memset(&sa, 0, sizeof(sa));
-	sigemptyset(&sa.sa_mask);
-	sa.sa_handler = on_end;
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	if (!ended)
+		return;
+	signal(ended, SIG_DFL);
+	raise(ended);
 }
 
 int main(int argc, char **argv)
@@ -279,21 +311,34 @@ int main(int argc, char **argv)
 	cli_init(&c);
 	if (argc < 2)
 		return EXIT_USAGE;
-	catch_end();
+	catch_end(SIGTERM);
+	catch_end(SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	warnings_init(&b.warnings);
+	c.on_warning = warnings_add;
+	c.on_warning_payload = &b.warnings;
 	b.c = &c;
 	c.command = argv[1];
 	for (int i = 2; i < argc; i++)
 		c.wants_json |= !strcmp(argv[i], "--json");
 	status = run(&b, argc - 2, argv + 2);
 	cli_progress_end(&c);
+	warnings_print(&b.warnings, &c);
 	out_flush(&c.out);
 	out_flush(&c.err);
 	grove_watch_close(b.watch);
 	/* unfinished work still needs its memory, so it ends with the process */
-	if (b.has_work && work_close(&b.work))
+	if (b.has_work && work_close(&b.work)) {
+		die_of_it();
 		_exit(status);
+	}
 	sessions_release(&b.list);
+	warnings_release(&b.warnings);
 	free(b.picker.entry);
+	free(b.asked_key);
+	free(b.asked_id);
 	cli_release(&c);
+	die_of_it();
 	return status;
 }

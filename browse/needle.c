@@ -29,10 +29,17 @@ static int is_at(const char *p, struct grove_slice word)
 	return 1;
 }
 
-/* Looks for the rarer case of the first letter with memchr(), which is fast. */
+static const char *next(const char *p, const char *end, char c)
+{
+	const char *at = memchr(p, c, (size_t)(end - p));
+
+	return at ? at : end;
+}
+
+/* Looks for both cases of the first letter with memchr(), which is fast; each byte is passed once for each. */
 static const char *find_word(struct grove_slice text, struct grove_slice word, int exact)
 {
-	const char *p = text.ptr, *end = text.ptr + text.len;
+	const char *p = text.ptr, *end = text.ptr + text.len, *a = NULL, *b = NULL;
 	char small, large;
 
 	if (!word.len || text.len < word.len)
@@ -42,11 +49,12 @@ static const char *find_word(struct grove_slice text, struct grove_slice word, i
 	small = word.ptr[0];
 	large = small >= 'a' && small <= 'z' ? (char)(small - 'a' + 'A') : small;
 	for (end -= word.len - 1; p < end; p++) {
-		const char *a = memchr(p, small, (size_t)(end - p));
-		const char *b = small == large ? NULL : memchr(p, large, (size_t)((a ? a : end) - p));
-
-		p = b ? b : a;
-		if (!p)
+		if (!a || a < p)
+			a = next(p, end, small);
+		if (!b || b < p)
+			b = small == large ? end : next(p, end, large);
+		p = a < b ? a : b;
+		if (p == end)
 			break;
 		if (is_at(p, word))
 			return p;
@@ -65,17 +73,47 @@ size_t needle_find(const struct needle *n, struct grove_slice text, size_t from)
 	return at ? (size_t)(at - text.ptr) : SIZE_MAX;
 }
 
+/* Returns the word at or after *p, which is moved behind it; an empty one at the end. */
+static struct grove_slice next_word(const char **p)
+{
+	struct grove_slice word;
+
+	*p += strspn(*p, " ");
+	word = (struct grove_slice){ *p, strcspn(*p, " ") };
+	*p += word.len;
+	return word;
+}
+
+size_t needle_find_word(const struct needle *n, struct grove_slice text, size_t from, size_t *len)
+{
+	const char *p = n->text, *first = NULL;
+	struct grove_slice word;
+
+	if (from > text.len)
+		return SIZE_MAX;
+	while ((word = next_word(&p)).len) {
+		const char *at = find_word((struct grove_slice){ text.ptr + from, text.len - from }, word, n->exact);
+
+		if (at && (!first || at < first || (at == first && word.len > *len))) {
+			first = at;
+			*len = word.len;
+		}
+	}
+	return first ? (size_t)(first - text.ptr) : SIZE_MAX;
+}
+
 int needle_words(const struct needle *n, const char *const *texts, size_t nr)
 {
-	for (const char *p = n->text; *p;) {
-		struct grove_slice word = { p, strcspn(p, " ") };
-		int found = !word.len;
+	const char *p = n->text;
+	struct grove_slice word;
+
+	while ((word = next_word(&p)).len) {
+		int found = 0;
 
 		for (size_t i = 0; i < nr && !found; i++)
 			found = texts[i] && find_word(grove_str(texts[i]), word, n->exact);
 		if (!found)
 			return 0;
-		p += word.len + (p[word.len] == ' ');
 	}
 	return 1;
 }

@@ -21,6 +21,11 @@ void needle_set(struct needle *n, const char *text);
  * never matches.
  */
 size_t needle_find(const struct needle *n, struct grove_slice text, size_t from);
+/*
+ * Returns the position of the first occurrence of any word of the needle at or after `from`,
+ * and its length; SIZE_MAX if there is none.
+ */
+size_t needle_find_word(const struct needle *n, struct grove_slice text, size_t from, size_t *len);
 /* Returns true if each word of the needle occurs in one of the texts. */
 int needle_words(const struct needle *n, const char *const *texts, size_t nr);
 

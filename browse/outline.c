@@ -157,6 +157,7 @@ int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filt
 	int err;
 
 	forget_rows(o);
+	o->cursor.at = 0; /* if what was selected is hidden, and so is everything above it */
 	o->v = v;
 	o->filter = filter;
 	o->merged = merged;
@@ -314,6 +315,13 @@ int outline_at_leaf(const struct outline *o)
 	return o->cursor.at < o->nr && o->rows[o->cursor.at] == o->leaf;
 }
 
+int outline_has_leaf(const struct outline *o, uint32_t entry)
+{
+	uint32_t place = place_of(o, entry);
+
+	return o->leaf != NONE && place != NONE && o->s.node[place] == o->leaf;
+}
+
 void outline_select(struct outline *o, uint32_t entry)
 {
 	uint32_t place = entry == NONE ? NONE : place_of(o, entry), node = place == NONE ? NONE : o->s.node[place];
@@ -379,21 +387,24 @@ static int is_branch(const struct outline *o, size_t row)
 	return level != NONE && o->levels[level].child == o->rows[row];
 }
 
-void outline_fold_others(struct outline *o)
+int outline_fold_others(struct outline *o)
 {
-	int any = 0;
+	int any = 0, folds = 0;
 
 	if (!o->nr)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < o->nr_folded; i++) {
 		any |= o->folded[i];
 		o->folded[i] = 0;
 	}
 	if (!any)
 		for (size_t i = 0; i < o->nr; i++)
-			if (is_branch(o, i) && !(o->state[o->rows[i]] & STATE_ACTIVE) && o->s.first[o->rows[i]] != NONE)
+			if (is_branch(o, i) && !(o->state[o->rows[i]] & STATE_ACTIVE) && o->s.first[o->rows[i]] != NONE) {
 				o->folded[o->s.c->index[o->rows[i]]] = 1;
+				folds = 1;
+			}
 	folded_anew(o);
+	return any || folds;
 }
 
 int outline_branch(struct outline *o, int by)
@@ -512,11 +523,7 @@ static unsigned print_label(const struct outline *o, struct out *to, uint32_t no
 	return used;
 }
 
-/*
- * Prints "user" and so on, but only a sign for tool results: there are many, and their text
- * says enough.
- */
-static unsigned print_word(struct out *to, const struct grove_entry *e, unsigned width)
+unsigned outline_print_word(struct out *to, const struct grove_entry *e, unsigned width)
 {
 	unsigned used;
 
@@ -569,7 +576,7 @@ int outline_print(struct outline *o, struct out *to, size_t row, unsigned width)
 	out_style(to, OUT_PLAIN);
 	out_puts(to, is_folded(o, node) ? "▸ " : active ? "● " : "○ ");
 	used += 2;
-	used += print_word(to, &e, width);
+	used += outline_print_word(to, &e, width);
 	used += print_flags(to, &e);
 	if (width > used + after)
 		used += print_label(o, to, node, width - used - after);

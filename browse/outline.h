@@ -76,12 +76,17 @@ uint32_t outline_first(const struct outline *o);
 void outline_select(struct outline *o, uint32_t entry);
 /* Returns true if the selected row contains the leaf. */
 int outline_at_leaf(const struct outline *o);
+/* Returns true if the row of an entry contains the leaf. */
+int outline_has_leaf(const struct outline *o, uint32_t entry);
 
 /* Folds or unfolds the selected row. Returns 0 if nothing is below it. */
 int outline_fold(struct outline *o, int fold);
 int outline_is_folded(const struct outline *o);
-/* Folds all branches that are not on the path to the leaf, or unfolds them if any is folded. */
-void outline_fold_others(struct outline *o);
+/*
+ * Folds all branches that are not on the path to the leaf, or unfolds them if any is folded.
+ * Returns 0 if there is none.
+ */
+int outline_fold_others(struct outline *o);
 /*
  * Selects the next (`by` 1) or previous (-1) row where a branch begins, or one with a
  * label. Returns 0 if there is none.
@@ -96,6 +101,11 @@ typedef void outline_fn(void *payload, uint32_t entry);
 void outline_tips(const struct outline *o, outline_fn *fn, void *payload);
 void outline_labels(const struct outline *o, outline_fn *fn, void *payload);
 
+/*
+ * Prints "user" and so on, as a column; if `width` is small, only its first letter, or a sign
+ * for tool results. Returns its width.
+ */
+unsigned outline_print_word(struct out *to, const struct grove_entry *e, unsigned width);
 /* Prints a row within `width` columns. */
 int outline_print(struct outline *o, struct out *to, size_t row, unsigned width);
 

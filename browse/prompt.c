@@ -10,12 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Copies as many whole characters as there is room for; returns their length. */
+static size_t copy(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size);
+
+	if (len == size)
+		for (len--; len && ((unsigned char)from[len] & 0xc0) == 0x80;)
+			len--;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return len;
+}
+
 void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, const char *text)
 {
 	p->kind = kind;
-	snprintf(p->title, sizeof(p->title), "%s", title);
-	snprintf(p->text, sizeof(p->text), "%s", text ? text : "");
-	p->len = p->at = strlen(p->text);
+	copy(p->title, sizeof(p->title), title);
+	p->len = p->at = copy(p->text, sizeof(p->text), text ? text : "");
 }
 
 /* The beginning of the character before a position, and the end of the one after it. */
@@ -86,6 +98,9 @@ enum prompt_answer prompt_key(struct prompt *p, int key)
 	case CTRL_KEY('U'):
 		cut(p, 0, p->at);
 		return PROMPT_TYPED;
+	case CTRL_KEY('K'):
+		cut(p, p->at, p->len);
+		return PROMPT_TYPED;
 	case CTRL_KEY('W'):
 		erase_word(p);
 		return PROMPT_TYPED;
@@ -96,9 +111,11 @@ enum prompt_answer prompt_key(struct prompt *p, int key)
 		p->at = after(p, p->at);
 		return PROMPT_TYPED;
 	case CTRL_KEY('A'):
+	case KEY_GO_HOME:
 		p->at = 0;
 		return PROMPT_TYPED;
 	case CTRL_KEY('E'):
+	case KEY_GO_END:
 		p->at = p->len;
 		return PROMPT_TYPED;
 	default:
@@ -109,13 +126,27 @@ enum prompt_answer prompt_key(struct prompt *p, int key)
 	}
 }
 
+/* Whatever the name is, what can be answered must be seen. */
+static unsigned print_question(const struct prompt *p, struct out *o, unsigned width)
+{
+	static const char answers[] = "'? [y/N] ";
+	unsigned room = sizeof(answers) - 1, used = out_fit(o, out_str(p->title), width > room ? width - room : 1);
+
+	out_puts(o, answers);
+	return used + room;
+}
+
 unsigned prompt_print(const struct prompt *p, struct out *o, unsigned width)
 {
-	unsigned used = out_fit(o, out_str(p->title), width > 20 ? width - 10 : width / 2);
 	struct grove_slice text = { p->text, p->len };
 	size_t from = 0;
+	unsigned used;
 
-	if (used < width) {
+	if (p->kind == PROMPT_DELETE)
+		return print_question(p, o, width);
+	used = out_fit(o, out_str(p->title), width > 20 ? width - 10 : width / 2);
+	/* but "/word" as in less */
+	if (used < width && p->kind != PROMPT_FILTER && p->kind != PROMPT_SEARCH) {
 		out_puts(o, " ");
 		used++;
 	}

@@ -20,7 +20,7 @@ enum prompt_kind {
 struct prompt {
 	enum prompt_kind kind;
 	char title[256];         /* our own text, and a name that is safe to print */
-	char text[256];          /* UTF-8 */
+	char text[1024];         /* UTF-8 */
 	size_t len, at;          /* bytes, and where the cursor is */
 };
 
@@ -33,7 +33,7 @@ enum prompt_answer {
 
 void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, const char *text);
 enum prompt_answer prompt_key(struct prompt *p, int key);
-/* Prints it within `width` columns, the end if it is long; returns the column of the cursor. */
+/* Prints it within `width` columns, the end of the text if it is long; returns the column of the cursor. */
 unsigned prompt_print(const struct prompt *p, struct out *o, unsigned width);
 
 #endif

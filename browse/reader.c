@@ -55,6 +55,7 @@ static void forget_lines(struct reader *r)
 {
 	for (size_t i = 0; i < READER_PARTS; i++)
 		r->cache[i].part = SIZE_MAX;
+	r->found.part = SIZE_MAX;
 }
 
 /* Styles continue across lines: computes the style after a line from that before it. */
@@ -152,9 +153,11 @@ static void forget(struct reader *r)
 {
 	grove_rows_release(&r->rows);
 	free(r->place_of);
+	free(r->covered);
 	free(r->parts);
 	r->rows = (struct grove_rows){ NULL, 0 };
 	r->place_of = NULL;
+	r->covered = NULL;
 	r->parts = NULL;
 	r->nr_parts = 0;
 	if (r->talk.v)
@@ -212,6 +215,20 @@ static int read_context(struct reader *r)
 	return grove_view_messages(r->v, &co, &to);
 }
 
+/* Notes which entries lead to the end, whether the model sees them or not. */
+static int read_covered(struct reader *r)
+{
+	struct grove_rows all = { NULL, 0 };
+	int err = grove_view_conversation(r->v, r->to, GROVE_CONVERSATION_WHOLE, &all);
+
+	r->covered = cli_realloc(NULL, grove_view_count(r->v), 1);
+	memset(r->covered, 0, grove_view_count(r->v));
+	for (size_t i = 0; i < all.nr && !err; i++)
+		r->covered[all.at[i]] = 1;
+	grove_rows_release(&all);
+	return err;
+}
+
 static int read_rows(struct reader *r)
 {
 	uint32_t nr = grove_view_count(r->v);
@@ -219,8 +236,10 @@ static int read_rows(struct reader *r)
 
 	r->place_of = cli_realloc(NULL, nr, sizeof(*r->place_of));
 	memset(r->place_of, 0xff, nr * sizeof(*r->place_of));
-	if (r->flags & READER_CONTEXT)
-		return read_context(r);
+	if (r->flags & READER_CONTEXT) {
+		err = read_covered(r);
+		return err ? err : read_context(r);
+	}
 	err = grove_view_conversation(r->v, r->to, GROVE_CONVERSATION_WHOLE, &r->rows);
 	for (size_t i = 0; i < r->rows.nr && !err; i++)
 		r->place_of[r->rows.at[i]] = (uint32_t)i;
@@ -309,6 +328,12 @@ static void fit(struct reader *r, size_t height)
 	if (n < height)
 		move(r, &r->top, -(long)(height - n));
 	settle(r, &r->top);
+	/* no empty line above the first heading */
+	if (!r->top.part && !r->top.line && r->nr_parts) {
+		const struct reader_part *part = part_at(r, 0);
+
+		r->top.line = part->nr > 1 && part->line[1] == part->line[0] + 1;
+	}
 }
 
 int reader_at_end(struct reader *r, size_t height)
@@ -343,8 +368,8 @@ static size_t part_of(const struct reader *r, size_t row)
 	return from;
 }
 
-/* Returns where an entry's lines begin; one without lines is where the next one is. */
-static struct reader_place place_of(struct reader *r, size_t row)
+/* Returns the first line of an entry; one without lines is where the next one is. */
+static struct reader_place first_line(struct reader *r, size_t row)
 {
 	struct reader_place p = { part_of(r, row), 0 };
 	const struct reader_part *part;
@@ -354,7 +379,18 @@ static struct reader_place place_of(struct reader *r, size_t row)
 	part = part_at(r, p.part);
 	while (p.line < part->nr && part->row[p.line] < row)
 		p.line++;
-	/* skip the empty line before a heading */
+	return p;
+}
+
+/* Returns the same without the empty line before a heading. */
+static struct reader_place place_of(struct reader *r, size_t row)
+{
+	struct reader_place p = first_line(r, row);
+	const struct reader_part *part;
+
+	if (p.part >= r->nr_parts)
+		return p;
+	part = part_at(r, p.part);
 	if (p.line + 1 < part->nr && part->row[p.line] == row && part->line[p.line + 1] == part->line[p.line] + 1)
 		p.line++;
 	settle(r, &p);
@@ -364,6 +400,11 @@ static struct reader_place place_of(struct reader *r, size_t row)
 int reader_has(const struct reader *r, uint32_t entry)
 {
 	return r->place_of && entry < grove_view_count(r->v) && r->place_of[entry] != NONE;
+}
+
+int reader_covers(const struct reader *r, uint32_t entry)
+{
+	return r->covered ? entry < grove_view_count(r->v) && r->covered[entry] : reader_has(r, entry);
 }
 
 uint32_t reader_entry(const struct reader *r)
@@ -412,8 +453,6 @@ void reader_next(struct reader *r, int by, size_t height)
 {
 	r->current = next_row(r, by);
 	r->top = place_of(r, r->current);
-	if (by < 0) /* coming from below: its first line, not its last */
-		r->top = place_of(r, r->current);
 	fit(r, height);
 }
 
@@ -431,26 +470,53 @@ void reader_end(struct reader *r, int last, size_t height)
 	}
 }
 
-void reader_width(struct reader *r, unsigned width)
+/* Returns true if the last entry is marked and its end is on the screen. */
+static int is_last(struct reader *r, size_t height)
 {
-	size_t line = 0;
-	struct reader_place first;
+	struct reader_place p = { r->nr_parts, 0 };
 
-	if (width == r->width)
+	if (!reader_at_end(r, height))
+		return 0;
+	move(r, &p, -1);
+	return r->current == row_at(r, p);
+}
+
+void reader_note(struct reader *r, struct reader_spot *spot, size_t height)
+{
+	uint32_t row = row_at(r, r->top);
+	struct reader_place first = first_line(r, row);
+
+	*spot = (struct reader_spot){ .top = row < r->rows.nr ? r->rows.at[row] : NONE, .marked = reader_entry(r),
+				      .last = is_last(r, height) };
+	if (first.part == r->top.part && r->top.line > first.line)
+		spot->line = r->top.line - first.line;
+}
+
+int reader_restore(struct reader *r, const struct reader_spot *spot, size_t height)
+{
+	if (!reader_has(r, spot->top) || !reader_has(r, spot->marked))
+		return 0;
+	r->current = r->place_of[spot->marked];
+	r->top = first_line(r, r->place_of[spot->top]);
+	move(r, &r->top, (long)spot->line);
+	fit(r, height);
+	return 1;
+}
+
+void reader_size(struct reader *r, unsigned width, size_t height)
+{
+	struct reader_spot spot;
+
+	if (width == r->width && height == r->height)
 		return;
-	/* how far into its entry the screen begins */
-	if (r->rows.nr) {
-		uint32_t row = row_at(r, r->top);
-
-		first = place_of(r, row);
-		line = first.part == r->top.part && r->top.line > first.line ? r->top.line - first.line : 0;
-		r->width = width;
-		forget_lines(r);
-		r->top = place_of(r, row);
-		move(r, &r->top, (long)line);
-	}
+	reader_note(r, &spot, r->height ? r->height : height);
 	r->width = width;
+	r->height = height;
 	forget_lines(r);
+	if (spot.last || !reader_restore(r, &spot, height)) {
+		r->top = (struct reader_place){ r->nr_parts, 0 };
+		fit(r, height);
+	}
 }
 
 int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32_t *row)
@@ -484,8 +550,11 @@ static int on_piece(void *payload, const struct grove_piece *piece)
 
 int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
 {
+	struct grove_entry e = { .size = sizeof(e) };
 	struct needle copy = *n;
 
+	if (!grove_view_entry(v, entry, &e) && e.label && needle_find(n, grove_str(e.label), 0) != SIZE_MAX)
+		return 1;
 	return grove_view_piece_each(v, entry, on_piece, &copy) == 1;
 }
 
@@ -513,26 +582,55 @@ static void go_to(struct reader *r, struct reader_place p, size_t height)
 	/* a few lines of context above it */
 	move(r, &r->top, -(long)(height / 4));
 	fit(r, height);
+	r->found = p;
+	r->found_top = r->top;
+}
+
+static int is_before(struct reader_place a, struct reader_place b)
+{
+	return a.part < b.part || (a.part == b.part && a.line < b.line);
+}
+
+static int is_same(struct reader_place a, struct reader_place b)
+{
+	return a.part == b.part && a.line == b.line;
+}
+
+/*
+ * Returns where a search goes on. *after is set if that line itself was found before. After
+ * the reader has moved it is the first line of the marked entry that is on the screen.
+ */
+static struct reader_place search_from(struct reader *r, int *after)
+{
+	struct reader_place p;
+
+	*after = r->found.part < r->nr_parts && is_same(r->top, r->found_top) && row_at(r, r->found) == r->current;
+	if (*after)
+		return r->found;
+	p = first_line(r, r->current);
+	return is_before(p, r->top) ? r->top : p;
 }
 
 int reader_find_near(struct reader *r, const struct needle *n, int by, size_t height)
 {
-	struct reader_place p = r->top;
 	const struct reader_part *part;
+	int after;
+	struct reader_place p = search_from(r, &after);
 
-	/* it is a few lines below the top, see go_to() */
-	move(r, &p, (long)(height / 4));
 	settle(r, &p);
 	if (p.part >= r->nr_parts)
 		return 0;
 	part = part_at(r, p.part);
-	for (size_t line = p.line; by < 0 ? line > 0 : line + 1 < part->nr;) {
-		line += by < 0 ? (size_t)-1 : 1;
-		if (line_has(part, line, n)) {
-			go_to(r, (struct reader_place){ p.part, line }, height);
+	if (by > 0)
+		p.line += (size_t)after;
+	else if (!p.line--)
+		return 0;
+	/* going up, the line above the first is SIZE_MAX */
+	for (; p.line < part->nr; p.line += (size_t)by)
+		if (line_has(part, p.line, n)) {
+			go_to(r, p, height);
 			return 1;
 		}
-	}
 	return 0;
 }
 

@@ -194,15 +194,17 @@ static void take_apart(struct taken *t, struct grove_slice line)
 	}
 }
 
-static void mark_matches(struct taken *t, const struct needle *mark)
+static void mark_matches(struct taken *t, const struct needle *mark, int words)
 {
 	struct grove_slice text = { t->text, t->len };
+	size_t at = 0, len;
 
 	if (!mark || !mark->len)
 		return;
-	for (size_t at = 0; (at = needle_find(mark, text, at)) != SIZE_MAX; at += mark->len)
-		for (size_t i = at; i < at + mark->len; i++)
-			t->look[i] ^= A_REVERSE;
+	len = mark->len;
+	while ((at = words ? needle_find_word(mark, text, at, &len) : needle_find(mark, text, at)) != SIZE_MAX)
+		for (size_t end = at + len; at < end; at++)
+			t->look[at] ^= A_REVERSE;
 }
 
 /*
@@ -241,8 +243,9 @@ static attr_t look_of(unsigned look)
 
 	if (look & (SCREEN_SELECTED | SCREEN_BAR))
 		a |= A_REVERSE;
+	/* on a terminal without it, a selection that has not the focus must look different, too */
 	if (look & SCREEN_DIM)
-		a |= A_DIM;
+		a = look & SCREEN_SELECTED && !(termattrs() & A_DIM) ? A_UNDERLINE : a | A_DIM;
 	if (look & SCREEN_BAD)
 		a |= A_BOLD;
 	return a;
@@ -270,7 +273,7 @@ void screen_line(unsigned y, unsigned x, unsigned width, struct grove_slice line
 	if (y >= screen_height() || x >= screen_width())
 		return;
 	take_apart(&t, line);
-	mark_matches(&t, mark);
+	mark_matches(&t, mark, look & SCREEN_WORDS);
 	cells_init(&it, (struct grove_slice){ t.text, t.len }, 0);
 	move((int)y, (int)x);
 	while (cells_next(&it, &cell)) {
@@ -315,7 +318,7 @@ static int read_mouse(void)
 	MEVENT m;
 
 	if (getmouse(&m) != OK)
-		return KEY_NOTHING;
+		return KEY_UNKNOWN;
 	click_y = m.y > 0 ? (unsigned)m.y : 0;
 	click_x = m.x > 0 ? (unsigned)m.x : 0;
 	if (m.bstate & BUTTON4_PRESSED)
@@ -342,7 +345,45 @@ static int special(wint_t code)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i].theirs == code)
 			return keys[i].ours;
-	return KEY_NOTHING;
+	return KEY_UNKNOWN;
+}
+
+/*
+ * After an escape: the rest of a key that the description of the terminal does not have,
+ * as with a TERM that is not quite right. Most terminals agree on the common ones; the
+ * others must not be taken for Escape and letters.
+ */
+static int unknown_key(void)
+{
+	static const struct {
+		char final;
+		unsigned number;
+		int key;
+	} keys[] = {
+		{ 'A', 0, KEY_GO_UP }, { 'B', 0, KEY_GO_DOWN }, { 'C', 0, KEY_GO_RIGHT }, { 'D', 0, KEY_GO_LEFT },
+		{ 'H', 0, KEY_GO_HOME }, { 'F', 0, KEY_GO_END }, { 'Z', 0, KEY_BACK_TAB }, { 'M', 0, KEY_ENTERED },
+		{ '~', 1, KEY_GO_HOME }, { '~', 7, KEY_GO_HOME }, { '~', 4, KEY_GO_END }, { '~', 8, KEY_GO_END },
+		{ '~', 3, KEY_DELETE_CHAR }, { '~', 5, KEY_GO_PAGE_UP }, { '~', 6, KEY_GO_PAGE_DOWN },
+	};
+	wint_t lead = 0, c = 0;
+	unsigned number = 0;
+
+	if (get_wch(&lead) != OK)
+		return KEY_ESCAPE;
+	/* with nothing after it, it is a key of its own */
+	if ((lead != '[' && lead != 'O') || get_wch(&c) != OK) {
+		unget_wch((wchar_t)lead);
+		return KEY_ESCAPE;
+	}
+	while (c < '@' && lead == '[') {
+		number = c >= '0' && c <= '9' && number < 1000 ? number * 10 + (c - '0') : 1000;
+		if (get_wch(&c) != OK)
+			return KEY_UNKNOWN;
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if ((wint_t)keys[i].final == c && keys[i].number == number)
+			return keys[i].key;
+	return KEY_UNKNOWN;
 }
 
 int screen_key(void)
@@ -353,6 +394,10 @@ int screen_key(void)
 	case KEY_CODE_YES:
 		return special(c);
 	case OK:
+		if (!c)
+			return KEY_UNKNOWN;
+		if (c == KEY_ESCAPE)
+			return unknown_key();
 		return c == '\r' || c == '\n' ? KEY_ENTERED : c == '\t' ? KEY_TAB : c == 0x7f || c == '\b' ? KEY_ERASE : (int)c;
 	default:
 		return KEY_NOTHING;

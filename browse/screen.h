@@ -12,7 +12,7 @@
 
 /* Keys: a character, or one of these. */
 enum screen_key {
-	KEY_NOTHING = 0,
+	KEY_NOTHING = 0,         /* none was pressed */
 	KEY_ESCAPE = 27,
 	KEY_SPECIAL = 0x200000,
 	KEY_GO_UP,
@@ -32,7 +32,8 @@ enum screen_key {
 	KEY_DOUBLE_CLICK,
 	KEY_WHEEL_UP,
 	KEY_WHEEL_DOWN,
-	KEY_RESIZED
+	KEY_RESIZED,
+	KEY_UNKNOWN              /* one without a meaning here */
 };
 #define CTRL_KEY(c) ((c) & 0x1f)
 
@@ -40,7 +41,8 @@ enum screen_look {
 	SCREEN_SELECTED = 1,     /* highlight the whole line */
 	SCREEN_BAR = 2,          /* a title, or the line at the bottom */
 	SCREEN_DIM = 4,
-	SCREEN_BAD = 8           /* something went wrong */
+	SCREEN_BAD = 8,          /* something went wrong */
+	SCREEN_WORDS = 16        /* highlight each word of the needle */
 };
 
 /* Returns 0, or -1 if the terminal cannot be used. */
@@ -53,7 +55,7 @@ unsigned screen_width(void);
 unsigned screen_height(void);
 
 void screen_clear(void);
-/* Draws a line, padded to `width` columns. Occurrences of `mark` are highlighted; NULL for none. */
+/* Draws a line, padded to `width` columns. What matches `mark` is highlighted; NULL for nothing. */
 void screen_line(unsigned y, unsigned x, unsigned width, struct grove_slice line, unsigned look,
 		 const struct needle *mark);
 /* Draws a vertical bar between two panes. */

@@ -3,6 +3,8 @@
  */
 #include "sessions.h"
 
+#include "programs/store_url.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +16,36 @@ static const struct grove_list_item *item_at(const struct sessions *m, size_t ro
 	return grove_list_at(m->l, m->shown[row]);
 }
 
-/* A store without files has no paths, so the id is the key. */
-const char *sessions_key(const struct grove_list_item *s)
+static int has_file(const struct grove_list_item *s)
 {
-	return s->path && *s->path == '/' ? s->path : s->id;
+	return s->path && *s->path == '/';
+}
+
+char *sessions_key(const struct grove_list_item *s)
+{
+	size_t size = (has_file(s) ? strlen(s->path) : strlen(s->id) + 5) + 1;
+	char *key = cli_realloc(NULL, size, 1), mark[5];
+
+	store_url_mark(s->store, mark);
+	if (has_file(s))
+		memcpy(key, s->path, size);
+	else
+		snprintf(key, size, "%s~%s", s->id, mark);
+	return key;
+}
+
+/* Returns true if a key means this session. An id alone will do if there is no file. */
+static int is_key(const struct grove_list_item *s, const char *key)
+{
+	size_t n = strlen(s->id);
+	char mark[5];
+
+	if (has_file(s))
+		return !strcmp(s->path, key);
+	if (strncmp(key, s->id, n))
+		return 0;
+	store_url_mark(s->store, mark);
+	return !key[n] || (key[n] == '~' && !strcmp(key + n + 1, mark));
 }
 
 const struct grove_list_item *sessions_selected(const struct sessions *m)
@@ -28,7 +56,7 @@ const struct grove_list_item *sessions_selected(const struct sessions *m)
 void sessions_select(struct sessions *m, const char *key)
 {
 	for (size_t i = 0; key && i < m->nr; i++)
-		if (!strcmp(sessions_key(item_at(m, i)), key)) {
+		if (is_key(item_at(m, i), key)) {
 			m->cursor.at = i;
 			return;
 		}
@@ -48,7 +76,7 @@ static int is_found(const struct sessions *m, const char *id)
 
 static int is_wanted(const struct sessions *m, const struct grove_list_item *s)
 {
-	const char *const texts[] = { s->name, s->first_message, s->cwd, s->agent, s->id };
+	const char *const texts[] = { s->name, s->first_message, s->cwd, s->agent, s->id, s->archived ? "archived" : NULL };
 
 	if (m->here && strcmp(m->here, s->cwd))
 		return 0;
@@ -121,11 +149,12 @@ static void choose(struct sessions *m)
 static void rechoose(struct sessions *m)
 {
 	const struct grove_list_item *was = sessions_selected(m);
+	char *key = was ? sessions_key(was) : NULL;
 
 	choose(m);
 	m->cursor.at = 0;
-	if (was)
-		sessions_select(m, sessions_key(was));
+	sessions_select(m, key);
+	free(key);
 }
 
 static unsigned agent_width(const struct grove_list *l)
@@ -146,6 +175,7 @@ static unsigned agent_width(const struct grove_list *l)
 void sessions_take(struct sessions *m, struct grove_list *l, int costs)
 {
 	const struct grove_list_item *was = sessions_selected(m);
+	char *key = was ? sessions_key(was) : NULL;
 	struct grove_list *old = m->l;
 	size_t at = m->cursor.at;
 
@@ -155,8 +185,8 @@ void sessions_take(struct sessions *m, struct grove_list *l, int costs)
 	m->shown = cli_realloc(m->shown, grove_list_count(l), sizeof(*m->shown));
 	choose(m);
 	m->cursor.at = at < m->nr ? at : m->nr ? m->nr - 1 : 0;
-	if (was)
-		sessions_select(m, sessions_key(was));
+	sessions_select(m, key);
+	free(key);
 	grove_list_free(old);
 }
 
@@ -276,17 +306,29 @@ void sessions_print_heads(const struct sessions *m, struct out *o, unsigned widt
 	out_style(o, OUT_PLAIN);
 }
 
+void sessions_count(char *out, size_t size, uint64_t nr)
+{
+	if (nr == GROVE_NO_COUNT)
+		snprintf(out, size, "-");
+	else
+		snprintf(out, size, nr < 100000 ? "%llu" : "%lluk", (unsigned long long)(nr < 100000 ? nr : nr / 1000));
+}
+
+void sessions_cost(char *out, size_t size, double cost)
+{
+	snprintf(out, size, cost < 9999.995 ? "$%.2f" : "$%.0f", cost);
+}
+
 static void print_numbers(struct out *o, const struct columns *c, const struct grove_list_item *s)
 {
-	char n[32] = "-";
+	char n[32];
 
 	if (c->messages) {
-		if (s->message_count != GROVE_NO_COUNT)
-			snprintf(n, sizeof(n), "%llu", (unsigned long long)s->message_count);
+		sessions_count(n, sizeof(n), s->message_count);
 		out_printf(o, "%*s  ", MESSAGES, n);
 	}
 	if (c->cost) {
-		snprintf(n, sizeof(n), "$%.2f", s->cost);
+		sessions_cost(n, sizeof(n), s->cost);
 		out_printf(o, "%*s  ", COST, s->has_cost ? n : "-");
 	}
 }

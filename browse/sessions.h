@@ -51,8 +51,11 @@ void sessions_sort(struct sessions *m, enum sessions_order order);
 void sessions_here(struct sessions *m, const char *cwd);
 /* The selected one; NULL: none. */
 const struct grove_list_item *sessions_selected(const struct sessions *m);
-/* What names it for the library. */
-const char *sessions_key(const struct grove_list_item *s);
+/*
+ * Returns what names a session for the library, and no other one, even if several stores
+ * have its id. The caller frees it.
+ */
+char *sessions_key(const struct grove_list_item *s);
 /* Selects the session that has this key; nothing happens if it is not shown. */
 void sessions_select(struct sessions *m, const char *key);
 void sessions_release(struct sessions *m);
@@ -63,5 +66,9 @@ void sessions_print_row(const struct sessions *m, struct out *o, size_t row, uns
 
 /* "5m", "3h", "2d", "6w", "4y": how long ago. */
 void sessions_age(char *out, size_t size, int64_t then, int64_t now);
+/* "99999", then "100k"; "-" if it is not known. */
+void sessions_count(char *out, size_t size, uint64_t nr);
+/* "$9999.99", then "$10000". */
+void sessions_cost(char *out, size_t size, double cost);
 
 #endif

@@ -24,9 +24,15 @@ static int on_progress(void *payload, uint64_t done, uint64_t total)
 
 static void read_list(struct work_job *j)
 {
-	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = WORK_LIST_FLAGS, .skipped = warnings_add,
+					 .skipped_payload = j->w->warnings };
 
 	j->err = grove_list(j->g, &lo, &j->l);
+	/* what was read before the error is not the list */
+	if (j->err) {
+		grove_list_free(j->l);
+		j->l = NULL;
+	}
 }
 
 static void take_hits(struct work_job *j, const struct grove_hits *h)
@@ -133,9 +139,10 @@ int work_list_changed(struct work *w)
 	return atomic_exchange(&w->changed, 0);
 }
 
-int work_open(struct work *w, struct grove *g)
+int work_open(struct work *w, struct grove *g, struct warnings *warnings)
 {
 	memset(w, 0, sizeof(*w));
+	w->warnings = warnings;
 	if (pipe2(w->fd, O_CLOEXEC | O_NONBLOCK))
 		return -1;
 	for (int i = 0; i < WORK_KINDS; i++) {

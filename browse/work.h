@@ -10,6 +10,7 @@
 #define BROWSE_WORK_H
 
 #include "sessions.h"
+#include "warnings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ struct work_job {
 
 struct work {
 	int fd[2];
+	struct warnings *warnings;
 	struct work_job job[WORK_KINDS];
 	atomic_int stop;
 	struct grove *g;             /* of the thread that watches the list */
@@ -48,7 +50,7 @@ struct work {
 #define WORK_LIST_FLAGS (GROVE_LIST_ALL | GROVE_LIST_THREADS | GROVE_LIST_COST)
 
 /* Returns 0, or -1: there is no background then, and nothing else here may be called. */
-int work_open(struct work *w, struct grove *g);
+int work_open(struct work *w, struct grove *g, struct warnings *warnings);
 /* Starts it; if it is at work already, it starts once more when it has ended. */
 void work_list(struct work *w);
 void work_search(struct work *w, const char *query);

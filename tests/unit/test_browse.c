@@ -317,7 +317,7 @@ static void lines_are_the_same_from_either_end(void **state)
 	}
 	look(f);
 	assert_int_equal(reader_take(&r, &f->c, f->v, NULL, grove_view_leaf(f->v), 0), 0);
-	reader_width(&r, 40);
+	reader_size(&r, 40, HEIGHT);
 	for (; !reader_at_end(&r, HEIGHT); reader_scroll(&r, 1, HEIGHT)) {
 		assert_in_range(nr, 0, TURNS * 8 - 1);
 		down[nr++] = strdup(line_at(f, &r, 0));
@@ -371,7 +371,7 @@ static void entries_can_be_gone_to(void **state)
 	assert_true(reader_has(&r, entry(f, "000000c0")));
 	assert_false(reader_has(&r, entry(f, "000000b0")));
 	reader_end(&r, 0, 4);
-	assert_string_equal(line_at(f, &r, 2), "  fix the parser");
+	assert_string_equal(line_at(f, &r, 1), "  fix the parser");
 	reader_next(&r, 1, 4);
 	assert_string_equal(id_of(f, reader_entry(&r)), "000000a1");
 	reader_show(&r, entry(f, "000000c0"), 2);
@@ -387,6 +387,78 @@ static void entries_can_be_gone_to(void **state)
 	reader_scroll(&r, 1, 100);
 	assert_string_equal(id_of(f, reader_entry(&r)), "000000a1");
 	reader_release(&r);
+}
+
+static void what_is_on_the_screen_stays_there(void **state)
+{
+	enum { HEIGHT = 6 };
+	struct fixture *f = *state;
+	struct reader r = { .nr_parts = 0 };
+	struct reader_spot spot;
+	char *top;
+
+	say(f, "user", "000000a0", NULL, "count");
+	say(f, "assistant", "000000a1", NULL, "one\\n\\ntwo\\n\\nthree\\n\\nfour\\n\\nfive\\n\\nsix\\n\\nseven");
+	look(f);
+	assert_int_equal(reader_take(&r, &f->c, f->v, NULL, grove_view_leaf(f->v), 0), 0);
+	reader_end(&r, 0, HEIGHT);
+	reader_scroll(&r, 7, HEIGHT);
+	top = strdup(line_at(f, &r, 0));
+	assert_string_equal(line_at(f, &r, 1), "  three");
+	reader_note(&r, &spot, HEIGHT);
+	assert_false(spot.last);
+	say(f, "user", "000000a2", NULL, "and now?");
+	look(f);
+	assert_int_equal(reader_take(&r, &f->c, f->v, NULL, grove_view_leaf(f->v), 0), 0);
+	assert_int_equal(reader_restore(&r, &spot, HEIGHT), 1);
+	assert_string_equal(line_at(f, &r, 0), top);
+	assert_string_equal(line_at(f, &r, 1), "  three");
+	assert_string_equal(id_of(f, reader_entry(&r)), "000000a1");
+	spot.top = GROVE_NO_ENTRY;
+	assert_int_equal(reader_restore(&r, &spot, HEIGHT), 0);
+	/* the end of the last entry is shown, but another one is marked */
+	reader_end(&r, 1, 100);
+	reader_note(&r, &spot, 100);
+	assert_true(spot.last);
+	reader_next(&r, -1, 100);
+	reader_note(&r, &spot, 100);
+	assert_false(spot.last);
+	free(top);
+	reader_release(&r);
+}
+
+static void every_line_that_matches_is_found_once(void **state)
+{
+	enum { TURNS = 5 };
+	struct fixture *f = *state;
+	struct needle n;
+	char id[16];
+
+	for (int i = 0; i < TURNS; i++) {
+		snprintf(id, sizeof(id), "%08x", i);
+		say(f, i % 2 ? "assistant" : "user", id, NULL, i % 2 ? "alpha\\n\\nbeta\\n\\nalpha" : "alpha");
+	}
+	look(f);
+	needle_set(&n, "alpha");
+	/* a screen that shows everything, and one that shows little */
+	for (size_t height = 4; height <= 100; height += 96) {
+		struct reader r = { .nr_parts = 0 };
+
+		assert_int_equal(reader_take(&r, &f->c, f->v, NULL, grove_view_leaf(f->v), 0), 0);
+		for (size_t part = 0; part < r.nr_parts; part++) {
+			size_t up = 0, down = 0, last = part + 1 == r.nr_parts;
+
+			reader_show(&r, r.rows.at[r.parts[part]], height);
+			r.current = (uint32_t)r.parts[part];
+			while (reader_find_near(&r, &n, 1, height) && down < 10)
+				down++;
+			assert_int_equal(down, last ? 1 : 3);
+			while (reader_find_near(&r, &n, -1, height) && up < 10)
+				up++;
+			assert_int_equal(up, down - 1);
+		}
+		reader_release(&r);
+	}
 }
 
 /* --------------------------------------------------------------------- list */
@@ -407,11 +479,52 @@ static void a_query_needs_all_its_words(void **state)
 	assert_int_equal(needle_words(&n, texts, 3), 0);
 	needle_set(&n, "  ");
 	assert_int_equal(needle_words(&n, texts, 3), 1);
+	/* the next letter in one case may be far away while the other is everywhere */
+	needle_set(&n, "qx");
+	assert_int_equal(needle_words(&n, (const char *const[]){ "QQQQqQQQX" }, 1), 1);
+	assert_int_equal(needle_words(&n, (const char *const[]){ "QqqqQQQ" }, 1), 0);
 	needle_set(&n, "aab");
 	assert_int_equal(needle_find(&n, grove_str("xxAaAab"), 0), 4);
 	assert_true(needle_find(&n, grove_str("aa"), 0) == SIZE_MAX);
 	needle_set(&n, "");
 	assert_true(needle_find(&n, grove_str("aa"), 0) == SIZE_MAX);
+}
+
+static void the_words_of_a_query_are_found_one_by_one(void **state)
+{
+	struct grove_slice text = grove_str("The old parser, theirs");
+	struct needle n;
+	size_t len = 0;
+
+	(void)state;
+	needle_set(&n, " parse the  their ");
+	assert_int_equal(needle_find_word(&n, text, 0, &len), 0);
+	assert_int_equal(len, 3);
+	assert_int_equal(needle_find_word(&n, text, 3, &len), 8);
+	assert_int_equal(len, 5);
+	/* of two at the same place, the longer one */
+	assert_int_equal(needle_find_word(&n, text, 13, &len), 16);
+	assert_int_equal(len, 5);
+	assert_true(needle_find_word(&n, text, 21, &len) == SIZE_MAX);
+	needle_set(&n, "  ");
+	assert_true(needle_find_word(&n, text, 0, &len) == SIZE_MAX);
+}
+
+static void numbers_stay_in_their_columns(void **state)
+{
+	char n[32];
+
+	(void)state;
+	sessions_count(n, sizeof(n), 99999);
+	assert_string_equal(n, "99999");
+	sessions_count(n, sizeof(n), 100000);
+	assert_string_equal(n, "100k");
+	sessions_count(n, sizeof(n), GROVE_NO_COUNT);
+	assert_string_equal(n, "-");
+	sessions_cost(n, sizeof(n), 9999.99);
+	assert_string_equal(n, "$9999.99");
+	sessions_cost(n, sizeof(n), 9999.999);
+	assert_string_equal(n, "$10000");
 }
 
 static void ages_are_short(void **state)
@@ -523,7 +636,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_are_the_same_from_either_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_style_lasts_over_line_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(entries_can_be_gone_to, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_on_the_screen_stays_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(every_line_that_matches_is_found_once, set_up, tear_down),
 		cmocka_unit_test(a_query_needs_all_its_words),
+		cmocka_unit_test(the_words_of_a_query_are_found_one_by_one),
+		cmocka_unit_test(numbers_stay_in_their_columns),
 		cmocka_unit_test(ages_are_short),
 		cmocka_unit_test(a_selection_stays_in_its_list),
 		cmocka_unit_test_setup_teardown(a_line_is_typed, set_up, tear_down),

@@ -57,15 +57,31 @@ static size_t cut_at(struct grove_slice text, size_t max)
 	return n;
 }
 
-int put_recorded(struct doc *d, struct grove_slice text, size_t max)
+/* Makes a string of the first `n` bytes. Returns its size without the quotes. */
+static size_t spell_out(struct doc *string, struct grove_slice text, size_t n)
 {
 	struct out o;
-	size_t n = max ? cut_at(text, max) : text.len;
 
 	out_init(&o, -1);
 	out_text(&o, (struct grove_slice){ text.ptr, n });
-	doc_text(d, (struct grove_slice){ o.len ? o.ptr : "", o.len });
+	string->buf.len = 0;
+	doc_text(string, (struct grove_slice){ o.len ? o.ptr : "", o.len });
 	out_release(&o);
+	return string->buf.len > 2 ? string->buf.len - 2 : 0;
+}
+
+int put_recorded(struct doc *d, struct grove_slice text, size_t max)
+{
+	struct doc string = { .rc = 0 };
+	size_t n = max ? cut_at(text, max) : text.len, size;
+
+	/* a character that is spelled out takes up to eight times its bytes */
+	while ((size = spell_out(&string, text, n)) > max && max)
+		n = cut_at(text, n * max / size);
+	if (string.rc && !d->rc)
+		d->rc = string.rc;
+	doc_json(d, grove_buf_slice(&string.buf));
+	doc_release(&string);
 	return n < text.len;
 }
 
@@ -116,7 +132,15 @@ void session_forget(struct mcp *m)
 	m->session_key.len = 0;
 }
 
-/* The detail is "its id and 2 others" and names them. */
+/*
+ * A session in a database has no path, and what identifies it there is not a name that it
+ * can be opened by.
+ */
+static const char *name_to_open(const struct grove_buf *key, const char *what)
+{
+	return key->ptr[0] == '/' ? key->ptr : what;
+}
+
 static int open_session(struct call *k, const char *what)
 {
 	struct mcp *m = k->m;
@@ -131,7 +155,7 @@ static int open_session(struct call *k, const char *what)
 		rc = 1;
 	if (rc > 0) {
 		session_forget(m);
-		rc = grove_session_open(m->g, key.ptr, GROVE_OPEN_READ, &m->session);
+		rc = grove_session_open(m->g, name_to_open(&key, what), GROVE_OPEN_READ, &m->session);
 		if (rc) {
 			rc = fail_session(k, m->session, rc);
 			session_forget(m);
@@ -197,4 +221,33 @@ int cursor_read(struct call *k, const char *cursor, char letter, uint64_t *numbe
 		p = end + 1;
 	}
 	return bad ? call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned") : 0;
+}
+
+/* FNV-1a */
+static uint64_t mix(uint64_t sum, const void *bytes, size_t len)
+{
+	for (const unsigned char *p = bytes; len--; p++)
+		sum = (sum ^ *p) * 0x100000001b3u;
+	return sum;
+}
+
+uint64_t cursor_stamp(const struct grove_session *s, const struct grove_view *v, const uint32_t *entries, size_t nr)
+{
+	const uint64_t generation = grove_view_generation(v);
+	const char *id = grove_session_id(s);
+	struct grove_entry e = { .size = sizeof(e) };
+	uint64_t sum = mix(mix(0xcbf29ce484222325u, id, strlen(id)), &generation, sizeof(generation));
+
+	for (size_t i = 0; i < nr; i++)
+		if (!grove_view_entry(v, entries[i], &e)) {
+			sum = mix(sum, &e.time, sizeof(e.time));
+			sum = mix(sum, e.id ? e.id : "", e.id ? strlen(e.id) : 0);
+		}
+	/* 32 bits are enough to notice, and keep the cursor short */
+	return (sum ^ sum >> 32) & 0xffffffffu;
+}
+
+int cursor_expired(struct call *k)
+{
+	return call_fail(k, GROVE_EINVAL, "cursor is no longer valid: it belongs to another session, or this one was rewritten");
 }

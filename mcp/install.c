@@ -33,7 +33,7 @@ static const struct agent {
 	{ "codex", "Codex", "codex mcp add grove --", "~/.codex/config.toml", FORM_TOML },
 	{ "cursor", "Cursor", NULL, "~/.cursor/mcp.json", FORM_SERVERS },
 	{ "gemini", "Gemini CLI", "gemini mcp add --scope user grove", "~/.gemini/settings.json", FORM_SERVERS },
-	{ "vscode", "Visual Studio Code", NULL, ".vscode/mcp.json in a project", FORM_VSCODE },
+	{ "vscode", "Visual Studio Code", "code --add-mcp", "mcp.json of your profile, or .vscode/mcp.json in a project", FORM_VSCODE },
 };
 
 #define NR_AGENTS (sizeof(agents) / sizeof(*agents))
@@ -101,13 +101,14 @@ static void print_command(struct cli *c, const struct agent *a)
 {
 	struct out word;
 
-	if (a->form != FORM_OPENCLAW) {
+	if (a->form != FORM_OPENCLAW && a->form != FORM_VSCODE) {
 		out_puts(&c->out, " grove");
 		each_word(c, put_quoted, &c->out);
 		return;
 	}
 	out_init(&word, -1);
-	out_puts(&word, "{\"command\":\"grove\",\"args\":[");
+	out_puts(&word, a->form == FORM_VSCODE ? "{\"name\":\"grove\"," : "{");
+	out_puts(&word, "\"command\":\"grove\",\"args\":[");
 	each_word(c, put_item_json, &word);
 	out_bytes(&word, "]}", 3);
 	if (!word.failed)

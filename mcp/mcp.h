@@ -23,9 +23,16 @@ struct cli;
 struct wire;
 struct indexer;
 
-/* The maximum size of an answer in bytes: by default, and if the client asks for more. */
+/*
+ * The maximum size of an answer in bytes: by default, and what a client may ask for. Even
+ * the smallest has room for one item of any kind, with texts of the longest that it shows.
+ */
 #define ANSWER_BYTES 20000u
+#define ANSWER_BYTES_MIN 4000u
 #define ANSWER_BYTES_MAX 1000000u
+
+/* The maximum size of an id, whose beginning finds an entry as well, and of a path. */
+enum { ID_TEXT = 200, PATH_TEXT = 500 };
 
 struct mcp {
 	struct cli *c;
@@ -60,11 +67,11 @@ int call_fail_grove(struct call *k, int code);
 /* Begins the document: an object, and the notice that what follows is data. */
 void put_notice(struct doc *d);
 /*
- * Writes recorded text, at most `max` bytes of it (0 for all), as a string in which control
- * and invisible characters are spelled out. Returns 1 if it was cut.
+ * Writes recorded text as a string in which control and invisible characters are spelled
+ * out. The string has at most `max` bytes; 0 for any number. Returns 1 if it was cut.
  */
 int put_recorded(struct doc *d, struct grove_slice text, size_t max);
-/* As a member; NULL if there is none. */
+/* The same as a member; nothing if there is no text. */
 void put_recorded_member(struct doc *d, const char *name, const char *text, size_t max);
 /* Adds a separately made JSON object as the next item, if it fits. Returns 0 if it does not. */
 int put_item(struct call *k, struct doc *item, size_t nr);
@@ -87,10 +94,17 @@ int entry_get(struct call *k, struct grove_view *v, const char *what, uint32_t o
  * A cursor is a letter and up to four numbers. It contains the position of the next page,
  * so nothing is remembered between calls.
  */
-#define CURSOR_NUMBERS 4
 void put_cursor(struct doc *d, const char *name, char letter, const uint64_t *numbers, size_t nr);
 /* Sets the error if it fails. */
 int cursor_read(struct call *k, const char *cursor, char letter, uint64_t *numbers, size_t nr);
+/*
+ * Positions in a session are the numbers of its entries, which mean others in another
+ * session, and after it was rewritten. This number tells whether these entries are still
+ * the same.
+ */
+uint64_t cursor_stamp(const struct grove_session *s, const struct grove_view *v, const uint32_t *entries, size_t nr);
+/* Sets the error that it is not. */
+int cursor_expired(struct call *k);
 
 /* -------------------------------------------------------------------- tools */
 
@@ -134,7 +148,7 @@ extern const struct tool tool_search_sessions, tool_list_sessions, tool_get_over
 
 /* Arguments that several tools have. */
 #define ARG_CURSOR { "cursor", VALUE_TEXT, .about = "nextCursor of the previous page, to get the next one." }
-#define ARG_BYTES { "maxBytes", VALUE_NUMBER, .least = 1000, .most = ANSWER_BYTES_MAX, \
+#define ARG_BYTES { "maxBytes", VALUE_NUMBER, .least = ANSWER_BYTES_MIN, .most = ANSWER_BYTES_MAX, \
 	.about = "The maximum number of bytes in the answer. Default: 20000." }
 #define ARG_SESSION { "session", VALUE_TEXT, .required = 1, \
 	.about = "The id of the session, a prefix of it (4 characters or more), its path, or last." }

@@ -26,7 +26,7 @@ static int put_resource(struct call *k, const struct grove_list_item *i, size_t 
 
 	doc_open(&d, '{');
 	put_uri(&d, i->id);
-	put_recorded_member(&d, "name", i->id, 0);
+	put_recorded_member(&d, "name", i->id, ID_TEXT);
 	doc_name(&d, "title");
 	put_recorded(&d, i->name ? grove_str(i->name) : first, TITLE_TEXT);
 	doc_name(&d, "description");
@@ -133,8 +133,7 @@ static int decode(char *text)
 }
 
 struct wanted {
-	char *id, *cursor;
-	uint64_t max;
+	char *id, *cursor, *max;     /* NULL if not given */
 };
 
 /* Parses a URI in place. Returns -1 if it is not one of ours. */
@@ -152,11 +151,20 @@ static int read_uri(char *uri, struct wanted *w)
 		if (!strncmp(at, "cursor=", 7))
 			w->cursor = at + 7;
 		else if (!strncmp(at, "maxBytes=", 9))
-			w->max = strtoull(at + 9, NULL, 10);
+			w->max = at + 9;
 		else
 			return -1;
 	}
 	return !*w->id || decode(w->id) || (w->cursor && decode(w->cursor)) ? -1 : 0;
+}
+
+static int read_max(const struct wanted *w, size_t *out)
+{
+	char *end = NULL;
+	unsigned long long n = w->max && *w->max >= '0' && *w->max <= '9' ? strtoull(w->max, &end, 10) : 0;
+
+	*out = w->max ? (size_t)n : ANSWER_BYTES;
+	return w->max && (!end || *end || n < ANSWER_BYTES_MIN || n > ANSWER_BYTES_MAX) ? -1 : 0;
 }
 
 static void put_contents(struct doc *d, const char *uri, const struct grove_buf *text)
@@ -188,18 +196,20 @@ static int error_of(int rc)
 int resources_read(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size)
 {
 	struct call k = { .m = m };
-	struct wanted w = { .max = ANSWER_BYTES };
+	struct wanted w = { .id = NULL };
 	char *uri = take_text(params, "uri"), *copy = uri ? strdup(uri) : NULL;
 	int rc;
 
 	if (!copy) {
 		snprintf(why, size, "uri is missing, or not a string");
 		rc = MESSAGE_EPARAMS;
-	} else if (read_uri(copy, &w) || w.max < 1000 || w.max > ANSWER_BYTES_MAX) {
+	} else if (read_uri(copy, &w)) {
 		snprintf(why, size, "resource not found: %.200s", uri);
 		rc = MESSAGE_ERESOURCE;
+	} else if (read_max(&w, &k.max)) {
+		snprintf(why, size, "maxBytes: an integer from %u to %u is expected", ANSWER_BYTES_MIN, ANSWER_BYTES_MAX);
+		rc = MESSAGE_EPARAMS;
 	} else {
-		k.max = (size_t)w.max;
 		rc = messages_from_start(&k, w.id, w.cursor);
 		if (rc) {
 			snprintf(why, size, "%s", k.why);

@@ -2,10 +2,9 @@
  * tool_messages.c: get_messages and get_context.
  *
  * get_messages pages through a conversation: the path to a leaf. The cursor contains that
- * leaf, and the generation of the log, because the numbers of entries are valid only until
- * it is rewritten:
+ * leaf, and a stamp of the path, by which it is noticed if these are other entries by now:
  *
- *	m LEAF . GENERATION . PLACE . WAY      WAY 1: from PLACE on; 0: what is before PLACE
+ *	m LEAF . STAMP . PLACE . WAY      WAY 1: from PLACE on; 0: what is before PLACE
  */
 #include "mcp.h"
 
@@ -26,6 +25,7 @@ struct writing {
 	struct doc *d;
 	size_t text, most;       /* bytes of a text, and of the message */
 	int tools;               /* include tool calls and results */
+	int hidden;              /* and what is not shown to users */
 	uint64_t left_out;
 	size_t nr;
 };
@@ -40,15 +40,10 @@ static int put_piece(void *payload, const struct grove_piece *p)
 {
 	struct writing *w = payload;
 	struct doc *d = w->d;
+	size_t before = d->buf.len;
 
-	if (p->hidden || (!w->tools && is_of_tool(p)))
+	if ((p->hidden && !w->hidden) || (!w->tools && is_of_tool(p)))
 		return 0;
-	/* the first one is always included */
-	if (w->nr && d->buf.len + (p->text.len < w->text ? p->text.len : w->text) > w->most) {
-		w->left_out++;
-		return 0;
-	}
-	w->nr++;
 	doc_open(d, '{');
 	doc_member(d, "kind", piece_names[p->kind]);
 	if (p->title.len) {
@@ -63,13 +58,20 @@ static int put_piece(void *payload, const struct grove_piece *p)
 	if (p->error)
 		doc_member_bool(d, "error", 1);
 	doc_close(d, '}');
+	/* the first one is always included */
+	if (w->nr && d->buf.len > w->most) {
+		d->buf.len = before;
+		w->left_out++;
+	} else {
+		w->nr++;
+	}
 	return d->rc;
 }
 
 /* The members of a message before its pieces. */
 static void put_entry_head(struct doc *d, const struct grove_entry *e)
 {
-	put_recorded_member(d, "entryId", e->id, 0);
+	put_recorded_member(d, "entryId", e->id, ID_TEXT);
 	doc_member(d, "role", e->role == GROVE_ROLE_NONE ? grove_kind_name(e->kind) : grove_role_name(e->role));
 	doc_member_time(d, "time", e->time);
 	put_recorded_member(d, "label", e->label, LABEL_TEXT);
@@ -101,26 +103,47 @@ static void end_message(struct writing *w)
 	doc_close(w->d, '}');
 }
 
-/* Returns 1 if it has readable text, 0 if not, or an error. */
-static int write_message(struct call *k, const struct grove_view *v, uint32_t i, struct doc *d)
+/*
+ * Returns 1 if it has readable text, 0 if not, or an error. An entry that is `wanted` is
+ * written in any case, and all of it.
+ */
+static int write_message(struct call *k, const struct grove_view *v, uint32_t i, int wanted, struct doc *d)
 {
 	struct writing w = begin_message(k, d);
 	struct grove_entry e = { .size = sizeof(e) };
 	int rc = grove_view_entry(v, i, &e);
 
-	if (rc || e.flags & GROVE_ENTRY_LEAF_MARK)
+	if (rc || (e.flags & GROVE_ENTRY_LEAF_MARK && !wanted))
 		return rc;
+	if (wanted)
+		w.tools = w.hidden = 1;
 	put_entry_head(d, &e);
 	begin_pieces(d);
 	rc = grove_view_piece_each(v, i, put_piece, &w);
 	end_message(&w);
-	return rc ? rc : w.nr > 0;
+	return rc ? rc : wanted || w.nr > 0;
 }
 
 /* ------------------------------------------------------------------ a page */
 
+/*
+ * Makes the stamp of a cursor to a place on a path. It is made for every page, so of a path
+ * that may have a million entries it looks at the ends and at the place.
+ */
+static uint64_t path_stamp(const struct grove_session *s, const struct grove_view *v, const struct grove_rows *path,
+			   uint64_t place)
+{
+	size_t last = path->nr ? path->nr - 1 : 0;
+
+	if (!path->nr)
+		return cursor_stamp(s, v, NULL, 0);
+	return cursor_stamp(s, v, (const uint32_t[]){ path->at[0], path->at[place < last ? place : last], path->at[last] }, 3) ^
+	       (uint32_t)path->nr;
+}
+
 struct page {
 	struct call *k;
+	struct grove_session *s;
 	struct grove_view *v;
 	struct grove_rows path;
 	uint32_t leaf;
@@ -128,6 +151,7 @@ struct page {
 	                            text */
 	struct grove_buf *items; /* in the order of the path, from `from` on; empty if without
 	                            text */
+	size_t wanted;           /* the place of the requested entry, plus one; 0: none */
 	size_t bytes, nr;
 };
 
@@ -138,11 +162,11 @@ struct page {
 static int add_message(struct page *p, size_t place)
 {
 	struct doc d = { .rc = 0 };
-	int rc = write_message(p->k, p->v, p->path.at[place], &d);
+	int rc = write_message(p->k, p->v, p->path.at[place], p->wanted == place + 1, &d);
 
 	if (d.rc)
 		rc = d.rc;
-	if (rc > 0 && p->nr && p->bytes + d.buf.len + 500 > p->k->max)
+	if (rc > 0 && p->nr && p->bytes + d.buf.len + 700 > p->k->max)
 		rc = 0;
 	else if (rc >= 0) {
 		if (rc > 0) {
@@ -186,17 +210,17 @@ static int add_before(struct page *p, uint64_t nr)
 
 static void put_way(struct page *p, const char *name, size_t place, int forward)
 {
-	const uint64_t at[] = { p->leaf, grove_view_generation(p->v), place, (uint64_t)forward };
+	const uint64_t at[] = { p->leaf, path_stamp(p->s, p->v, &p->path, place), place, (uint64_t)forward };
 
 	put_cursor(&p->k->d, name, 'm', at, 4);
 }
 
-static void put_page(struct page *p, const char *id)
+static void put_page(struct page *p)
 {
 	struct doc *d = &p->k->d;
 
 	put_notice(d);
-	put_recorded_member(d, "sessionId", id, 0);
+	put_recorded_member(d, "sessionId", grove_session_id(p->s), ID_TEXT);
 	doc_name(d, "messages");
 	doc_open(d, '[');
 	for (size_t i = p->from; i < p->to; i++)
@@ -212,22 +236,30 @@ static void put_page(struct page *p, const char *id)
 
 static void end_page(struct page *p)
 {
-	for (size_t i = 0; p->items && i < p->path.nr; i++)
+	/* the others were never used: in a long conversation, looking at them would take memory for them */
+	for (size_t i = p->from; p->items && i < p->to; i++)
 		grove_buf_release(&p->items[i]);
 	free(p->items);
 	grove_rows_release(&p->path);
 	grove_view_unref(p->v);
 }
 
+static int make_room(struct page *p)
+{
+	free(p->items);
+	p->items = calloc(p->path.nr + 1, sizeof(*p->items));
+	return p->items ? 0 : call_fail(p->k, GROVE_ENOMEM, "out of memory");
+}
+
 /* Takes the conversation that ends at p->leaf. */
 static int take_path(struct page *p)
 {
-	int rc = grove_view_conversation(p->v, p->leaf, GROVE_CONVERSATION_WHOLE, &p->path);
+	int rc;
 
-	if (rc)
-		return call_fail(p->k, rc, "%s", grove_strerror(rc));
-	p->items = calloc(p->path.nr + 1, sizeof(*p->items));
-	return p->items ? 0 : call_fail(p->k, GROVE_ENOMEM, "out of memory");
+	grove_rows_release(&p->path);
+	p->path = (struct grove_rows){ 0 };
+	rc = grove_view_conversation(p->v, p->leaf, GROVE_CONVERSATION_WHOLE, &p->path);
+	return rc ? call_fail(p->k, rc, "%s", grove_strerror(rc)) : make_room(p);
 }
 
 /* Sets leaf and place from a cursor, and returns the direction. */
@@ -238,11 +270,12 @@ static int take_cursor(struct page *p, const char *cursor, uint64_t *way)
 
 	if (rc)
 		return rc;
-	if (at[1] != grove_view_generation(p->v) || at[0] > GROVE_NO_ENTRY || at[3] > 1 ||
-	    (at[0] != GROVE_NO_ENTRY && at[0] >= grove_view_count(p->v)))
-		return call_fail(p->k, GROVE_EINVAL, "cursor is no longer valid: the session was rewritten");
+	if (at[3] > 1 || (at[0] != GROVE_NO_ENTRY && at[0] >= grove_view_count(p->v)))
+		return cursor_expired(p->k);
 	p->leaf = (uint32_t)at[0];
 	rc = take_path(p);
+	if (!rc && at[1] != path_stamp(p->s, p->v, &p->path, at[2]))
+		rc = cursor_expired(p->k);
 	p->from = p->to = at[2] < p->path.nr ? (size_t)at[2] : p->path.nr;
 	*way = at[3];
 	return rc;
@@ -277,6 +310,17 @@ static uint32_t end_below(const struct grove_view *v, uint32_t entry)
 	return entry;
 }
 
+/* Takes one entry, without the conversation around it. */
+static int take_alone(struct page *p, uint32_t entry)
+{
+	grove_rows_release(&p->path);
+	p->path = (struct grove_rows){ .at = malloc(sizeof(*p->path.at)), .nr = 1 };
+	if (!p->path.at)
+		return call_fail(p->k, GROVE_ENOMEM, "out of memory");
+	p->path.at[0] = p->leaf = entry;
+	return make_room(p);
+}
+
 /*
  * Takes the path through an entry, and its place there: to the leaf or, on another branch,
  * down from it.
@@ -286,27 +330,18 @@ static int take_entry(struct page *p, const char *what)
 	uint32_t entry;
 	int rc = entry_get(p->k, p->v, what, GROVE_NO_ENTRY, &entry);
 
-	if (!rc)
-		rc = take_path(p);
+	if (rc)
+		return rc;
+	rc = take_path(p);
 	if (!rc && place_of(&p->path, entry) == p->path.nr) {
-		grove_rows_release(&p->path);
-		free(p->items);
-		p->items = NULL;
-		p->path = (struct grove_rows){ 0 };
 		p->leaf = end_below(p->v, entry);
 		rc = take_path(p);
 	}
-	if (!rc && place_of(&p->path, entry) == p->path.nr) {
-		/* outside any conversation: show only the entry */
-		grove_rows_release(&p->path);
-		p->leaf = entry;
-		rc = grove_view_ancestors(p->v, entry, &p->path);
-		free(p->items);
-		p->items = calloc(p->path.nr + 1, sizeof(*p->items));
-		if (rc || !p->items)
-			return call_fail(p->k, GROVE_ENOMEM, "out of memory");
-	}
+	/* not part of any conversation */
+	if (rc == GROVE_ENOTFOUND || (!rc && place_of(&p->path, entry) == p->path.nr))
+		rc = take_alone(p, entry);
 	p->from = p->to = rc ? 0 : place_of(&p->path, entry);
+	p->wanted = p->from + 1;
 	return rc;
 }
 
@@ -338,10 +373,10 @@ static int newest(struct page *p)
 	return rc ? rc : add_before(p, arg_number(p->k, "limit", LIMIT_DEFAULT));
 }
 
-static int end_with(struct page *p, int rc, const char *id)
+static int end_with(struct page *p, int rc)
 {
 	if (!rc)
-		put_page(p, id);
+		put_page(p);
 	else if (!*p->k->why)
 		call_fail(p->k, rc, "%s", grove_strerror(rc));
 	end_page(p);
@@ -352,8 +387,7 @@ static int get_messages(struct call *k)
 {
 	struct page p = { .k = k };
 	const char *cursor = arg_text(k, "cursor");
-	struct grove_session *s;
-	int rc = session_get(k, arg_text(k, "session"), &s, &p.v);
+	int rc = session_get(k, arg_text(k, "session"), &p.s, &p.v);
 
 	if (!rc)
 		rc = entry_get(k, p.v, arg_text(k, "leaf"), grove_view_leaf(p.v), &p.leaf);
@@ -361,14 +395,13 @@ static int get_messages(struct call *k)
 		rc = follow(&p, cursor);
 	else if (!rc)
 		rc = arg_text(k, "entry") ? around(&p) : newest(&p);
-	return end_with(&p, rc, rc ? NULL : grove_session_id(s));
+	return end_with(&p, rc);
 }
 
 int messages_from_start(struct call *k, const char *session, const char *cursor)
 {
 	struct page p = { .k = k };
-	struct grove_session *s;
-	int rc = session_get(k, session, &s, &p.v);
+	int rc = session_get(k, session, &p.s, &p.v);
 
 	if (!rc)
 		p.leaf = grove_view_leaf(p.v);
@@ -379,7 +412,7 @@ int messages_from_start(struct call *k, const char *session, const char *cursor)
 		if (!rc)
 			rc = add_after(&p, LIMIT_MAX);
 	}
-	return end_with(&p, rc, rc ? NULL : grove_session_id(s));
+	return end_with(&p, rc);
 }
 
 const struct tool tool_get_messages = {
@@ -406,6 +439,7 @@ struct context {
 	struct call *k;
 	struct doc list;         /* the messages of this page */
 	uint64_t from, limit, at, nr;
+	uint64_t stamp;          /* of the path to the leaf */
 	int full;
 	struct doc about;
 };
@@ -423,9 +457,9 @@ static int see_message(void *payload, const struct grove_message *m)
 	if (place < c->from || c->full)
 		return 0;
 	w = begin_message(c->k, &d);
-	put_recorded_member(&d, "entryId", m->id, 0);
+	put_recorded_member(&d, "entryId", m->id, ID_TEXT);
 	doc_name(&d, "role");
-	put_recorded(&d, m->role, 0);
+	put_recorded(&d, m->role, LABEL_TEXT);
 	doc_member_number(&d, "tokens", m->tokens);
 	begin_pieces(&d);
 	rc = m->entry == GROVE_NO_ENTRY ? 0 : grove_message_pieces(m, put_piece, &w);
@@ -464,13 +498,13 @@ static int see_about(void *payload, const struct grove_context_about *a)
 	return d->rc;
 }
 
-static void put_context(struct context *c, const struct grove_view *v, const char *id, uint32_t leaf)
+static void put_context(struct context *c, const char *id, uint32_t leaf)
 {
 	struct doc *d = &c->k->d;
-	const uint64_t next[] = { leaf, grove_view_generation(v), c->from + c->nr };
+	const uint64_t next[] = { leaf, c->stamp, c->from + c->nr };
 
 	put_notice(d);
-	put_recorded_member(d, "sessionId", id, 0);
+	put_recorded_member(d, "sessionId", id, ID_TEXT);
 	if (c->about.buf.len) {
 		doc_puts(d, ",");
 		doc_add(d, grove_buf_slice(&c->about.buf));
@@ -486,23 +520,36 @@ static void put_context(struct context *c, const struct grove_view *v, const cha
 	doc_close(d, '}');
 }
 
-/* The requested leaf, or the one in the cursor. */
-static int context_leaf(struct call *k, struct grove_view *v, uint64_t *from, uint32_t *leaf)
+static int stamp_path(struct context *c, const struct grove_session *s, const struct grove_view *v, uint32_t leaf)
 {
-	const char *cursor = arg_text(k, "cursor");
+	struct grove_rows path = { 0 };
+	int rc = leaf == GROVE_NO_ENTRY ? 0 : grove_view_ancestors(v, leaf, &path);
+
+	c->stamp = path_stamp(s, v, &path, 0);
+	grove_rows_release(&path);
+	return rc ? call_fail(c->k, rc, "%s", grove_strerror(rc)) : 0;
+}
+
+/* Takes the requested leaf, or the leaf and the place in the cursor. */
+static int context_leaf(struct context *c, const struct grove_session *s, struct grove_view *v, uint32_t *leaf)
+{
+	const char *cursor = arg_text(c->k, "cursor");
 	uint64_t at[3];
 	int rc;
 
-	if (!cursor)
-		return entry_get(k, v, arg_text(k, "leaf"), grove_view_leaf(v), leaf);
-	rc = cursor_read(k, cursor, 'c', at, 3);
+	if (!cursor) {
+		rc = entry_get(c->k, v, arg_text(c->k, "leaf"), grove_view_leaf(v), leaf);
+		return rc ? rc : stamp_path(c, s, v, *leaf);
+	}
+	rc = cursor_read(c->k, cursor, 'c', at, 3);
 	if (rc)
 		return rc;
-	if (at[1] != grove_view_generation(v) || (at[0] != GROVE_NO_ENTRY && at[0] >= grove_view_count(v)))
-		return call_fail(k, GROVE_EINVAL, "cursor is no longer valid: the session was rewritten");
+	if (at[0] != GROVE_NO_ENTRY && at[0] >= grove_view_count(v))
+		return cursor_expired(c->k);
 	*leaf = (uint32_t)at[0];
-	*from = at[2];
-	return 0;
+	c->from = at[2];
+	rc = stamp_path(c, s, v, *leaf);
+	return rc ? rc : at[1] == c->stamp ? 0 : cursor_expired(c->k);
 }
 
 static int get_context(struct call *k)
@@ -517,7 +564,7 @@ static int get_context(struct call *k)
 	int rc = session_get(k, arg_text(k, "session"), &s, &v);
 
 	if (!rc)
-		rc = context_leaf(k, v, &c.from, &leaf);
+		rc = context_leaf(&c, s, v, &leaf);
 	if (!rc) {
 		if (leaf != GROVE_NO_ENTRY && !grove_view_entry(v, leaf, &e))
 			o.leaf = leaf == grove_view_leaf(v) ? NULL : e.id;
@@ -526,7 +573,7 @@ static int get_context(struct call *k)
 			call_fail(k, rc, "%s", grove_strerror(rc));
 	}
 	if (!rc)
-		put_context(&c, v, grove_session_id(s), leaf);
+		put_context(&c, grove_session_id(s), leaf);
 	if (c.list.rc && !k->d.rc)
 		k->d.rc = c.list.rc;
 	doc_release(&c.list);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_DEFAULT = 10, LIMIT_MAX = 100, COMPARE = 1000, NAME_TEXT = 200 };
+enum { LIMIT_DEFAULT = 10, LIMIT_MAX = 100, COMPARE = 1000, NAME_TEXT = 200, SNIPPET_TEXT = 1000 };
 
 static int fail_search(struct call *k, int rc)
 {
@@ -51,12 +51,12 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 	const struct grove_hit_session *s = h->session;
 
 	doc_open(d, '{');
-	put_recorded_member(d, "sessionId", s->id, 0);
-	put_recorded_member(d, "entryId", h->entry_id, 0);
+	put_recorded_member(d, "sessionId", s->id, ID_TEXT);
+	put_recorded_member(d, "entryId", h->entry_id, ID_TEXT);
 	doc_member(d, "role", role_of(h));
 	doc_member_time(d, "time", h->time);
 	doc_name(d, "snippet");
-	put_recorded(d, h->snippet, 0);
+	put_recorded(d, h->snippet, SNIPPET_TEXT);
 	doc_member_bool(d, "onActivePath", h->on_active_path);
 	doc_member_bool(d, "inContext", h->in_context);
 	if (h->copies)
@@ -64,7 +64,7 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 	doc_name(d, "session");
 	doc_open(d, '{');
 	put_recorded_member(d, "name", s->name, NAME_TEXT);
-	put_recorded_member(d, "cwd", s->cwd, 0);
+	put_recorded_member(d, "cwd", s->cwd, PATH_TEXT);
 	doc_member(d, "agent", s->agent);
 	doc_member_time(d, "modified", s->modified);
 	doc_close(d, '}');
@@ -73,34 +73,50 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 
 /*
  * A page of ours may end within one of the library's: the cursor then has that of the
- * library's page, and how many of its hits to skip.
+ * library's page, its size, and how many of its hits to skip.
+ *
+ *	s SKIP . SIZE . INNER
  */
 struct page {
-	uint64_t skip;
+	uint64_t skip, size;
+	uint64_t limit;          /* the hits to show */
 	const char *inner;       /* NULL for the first */
 };
 
-static int read_page(struct call *k, struct page *p)
+/* Reads a number that is followed by a dot. Returns NULL if it is none, or too large. */
+static const char *read_part(const char *p, uint64_t *out)
 {
-	const char *cursor = arg_text(k, "cursor");
 	char *end;
 
-	if (!cursor)
+	if (*p < '0' || *p > '9')
+		return NULL;
+	*out = strtoull(p, &end, 10);
+	return *end == '.' && *out <= LIMIT_MAX ? end + 1 : NULL;
+}
+
+static int read_page(struct call *k, struct page *p)
+{
+	const char *at = arg_text(k, "cursor");
+
+	p->size = p->limit = arg_number(k, "limit", LIMIT_DEFAULT);
+	if (!at)
 		return 0;
-	if (*cursor != 's' || cursor[1] < '0' || cursor[1] > '9')
+	at = *at == 's' ? read_part(at + 1, &p->skip) : NULL;
+	at = at ? read_part(at, &p->size) : NULL;
+	if (!at || !p->size)
 		return call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned");
-	p->skip = strtoull(cursor + 1, &end, 10);
-	if (*end != '.' || p->skip > LIMIT_MAX)
-		return call_fail(k, GROVE_EINVAL, "cursor is not one that this tool returned");
-	p->inner = end[1] ? end + 1 : NULL;
+	p->inner = *at ? at : NULL;
+	/* the page begins afresh, so it can have the size that is asked for now */
+	if (!p->skip)
+		p->size = p->limit;
 	return 0;
 }
 
-static void put_next(struct doc *d, uint64_t skip, const char *inner)
+static void put_next(struct doc *d, uint64_t skip, uint64_t size, const char *inner)
 {
 	struct doc text = { .rc = 0 };
 
-	doc_printf(&text, "s%llu.", (unsigned long long)skip);
+	doc_printf(&text, "s%llu.%llu.", (unsigned long long)skip, (unsigned long long)size);
 	doc_puts(&text, inner ? inner : "");
 	doc_name(d, "nextCursor");
 	doc_text(d, grove_buf_slice(&text.buf));
@@ -117,7 +133,7 @@ static void put_hits(struct call *k, const struct grove_hits *hits, const struct
 	put_notice(d);
 	doc_name(d, "hits");
 	doc_open(d, '[');
-	for (; i < all; i++, nr++) {
+	for (; i < all && nr < p->limit; i++, nr++) {
 		item.buf.len = 0;
 		put_hit(&item, grove_hits_at(hits, i));
 		if (!put_item(k, &item, nr))
@@ -131,9 +147,9 @@ static void put_hits(struct call *k, const struct grove_hits *hits, const struct
 	if (about.behind)
 		doc_member_number(d, "notIndexedYet", about.behind);
 	if (i < all)
-		put_next(d, i, p->inner);
+		put_next(d, i, p->size, p->inner);
 	else if (about.cursor)
-		put_next(d, 0, about.cursor);
+		put_next(d, 0, p->size, about.cursor);
 	doc_close(d, '}');
 	doc_release(&item);
 	if (about.behind && !k->m->c->no_cache)
@@ -144,7 +160,7 @@ static int search_sessions(struct call *k)
 {
 	struct grove_search_options o = { .size = sizeof(o), .cwd = arg_text(k, "cwd"), .agent = arg_text(k, "agent"),
 					  .role = arg_text(k, "role"), .what = arg_text(k, "session"),
-					  .limit = arg_number(k, "limit", LIMIT_DEFAULT), .compare = COMPARE };
+					  .compare = COMPARE };
 	struct page page = { 0 };
 	struct grove_period when = { 0 };
 	struct grove_hits *hits = NULL;
@@ -159,6 +175,7 @@ static int search_sessions(struct call *k)
 	o.since = when.since;
 	o.until = when.until;
 	o.cursor = page.inner;
+	o.limit = page.size;
 	if (arg_text(k, "in"))
 		o.in = 1u << arg_number(k, "in", 0);
 	rc = grove_search_run(k->m->search, arg_text(k, "query"), &o, &hits);

@@ -18,9 +18,9 @@ void put_session_members(struct doc *d, const struct grove_list_item *i, size_t 
 {
 	struct grove_slice first = { i->first_message, i->first_message_len };
 
-	put_recorded_member(d, "id", i->id, 0);
+	put_recorded_member(d, "id", i->id, ID_TEXT);
 	put_recorded_member(d, "name", i->name, NAME_TEXT);
-	put_recorded_member(d, "cwd", i->cwd, 0);
+	put_recorded_member(d, "cwd", i->cwd, PATH_TEXT);
 	doc_member(d, "agent", i->agent);
 	doc_member_time(d, "created", i->created);
 	doc_member_time(d, "modified", i->modified);
@@ -30,7 +30,7 @@ void put_session_members(struct doc *d, const struct grove_list_item *i, size_t 
 	if (i->archived)
 		doc_member_bool(d, "archived", 1);
 	if (i->parent_session)
-		put_recorded_member(d, "parentSession", i->parent_session, 0);
+		put_recorded_member(d, "parentSession", i->parent_session, PATH_TEXT);
 	doc_name(d, "firstMessage");
 	put_recorded(d, first, text);
 }
@@ -143,7 +143,7 @@ static void put_entry_line(struct doc *d, const struct grove_view *v, uint32_t i
 	if (grove_view_entry(v, i, &e))
 		return;
 	doc_open(d, '{');
-	put_recorded_member(d, "entryId", e.id, 0);
+	put_recorded_member(d, "entryId", e.id, ID_TEXT);
 	doc_member(d, "role", e.role == GROVE_ROLE_NONE ? grove_kind_name(e.kind) : grove_role_name(e.role));
 	doc_member_time(d, "time", e.time);
 	put_recorded_member(d, "label", e.label, NAME_TEXT);
@@ -201,33 +201,49 @@ static void put_lines(struct doc *d, const char *name, const struct grove_view *
 	doc_close(d, ']');
 }
 
+struct subagents {
+	struct doc list;
+	size_t room;
+	uint64_t nr, left_out;
+};
+
 static int put_subagent(void *payload, const struct grove_subagent *a)
 {
-	struct doc *d = payload;
+	struct subagents *l = payload;
+	struct doc *d = &l->list;
 
+	l->nr++;
+	if (d->buf.len > l->room) {
+		l->left_out++;
+		return 0;
+	}
 	doc_open(d, '{');
-	put_recorded_member(d, "id", a->id, 0);
+	put_recorded_member(d, "id", a->id, ID_TEXT);
 	put_recorded_member(d, "type", a->type, NAME_TEXT);
 	put_recorded_member(d, "description", a->description, NAME_TEXT);
-	put_recorded_member(d, "session", a->path, 0);
+	/* a database has no paths */
+	put_recorded_member(d, "session", a->path ? a->path : a->session_id, 0);
 	doc_close(d, '}');
-	return d->buf.len > ANSWER_BYTES / 4;
+	return d->rc;
 }
 
-static void put_subagents(struct doc *d, struct grove_session *s)
+static void put_subagents(struct doc *d, struct grove_session *s, size_t room)
 {
-	struct doc list = { .rc = 0 };
+	struct subagents l = { .room = room };
 
-	doc_open(&list, '[');
-	grove_session_subagent_each(s, put_subagent, &list);
-	doc_close(&list, ']');
-	if (list.buf.len > 2)
-		doc_member_json(d, "subagents", grove_buf_slice(&list.buf));
-	doc_release(&list);
+	doc_open(&l.list, '[');
+	grove_session_subagent_each(s, put_subagent, &l);
+	doc_close(&l.list, ']');
+	if (l.nr)
+		doc_member_json(d, "subagents", grove_buf_slice(&l.list.buf));
+	if (l.left_out)
+		doc_member_number(d, "subagentsLeftOut", l.left_out);
+	doc_release(&l.list);
 }
 
-static void put_state(struct doc *d, struct grove_session *s, const struct grove_view *v, const struct survey *about)
+static void put_state(struct call *k, struct grove_session *s, const struct grove_view *v, const struct survey *about)
 {
+	struct doc *d = &k->d;
 	struct grove_counts n = { .size = sizeof(n) };
 	const struct grove_command *cmd;
 	uint32_t leaf = grove_view_leaf(v);
@@ -245,14 +261,14 @@ static void put_state(struct doc *d, struct grove_session *s, const struct grove
 		put_entry_line(d, v, leaf);
 	}
 	if (about->nr_ends > 1)
-		put_lines(d, "branchEnds", v, about->ends, about->nr_ends, ANSWER_BYTES * 4 / 10);
-	put_lines(d, "labelled", v, about->labelled, about->labels, ANSWER_BYTES * 5 / 10);
-	put_subagents(d, s);
+		put_lines(d, "branchEnds", v, about->ends, about->nr_ends, k->max * 4 / 10);
+	put_lines(d, "labelled", v, about->labelled, about->labels, k->max * 5 / 10);
+	put_subagents(d, s, k->max / 5);
 	if (!grove_session_resume(s, &cmd)) {
 		doc_name(d, "resume");
 		doc_open(d, '[');
 		for (size_t i = 0; cmd->argv[i]; i++)
-			put_recorded(d, grove_str(cmd->argv[i]), 0);
+			put_recorded(d, grove_str(cmd->argv[i]), PATH_TEXT);
 		doc_close(d, ']');
 	}
 }
@@ -268,14 +284,14 @@ static int get_overview(struct call *k)
 	if (!rc) {
 		rc = survey(v, &about);
 		if (!rc)
-			rc = grove_find(k->m->g, k->m->session_key.ptr, GROVE_FIND_COUNT, &l);
+			rc = grove_find(k->m->g, arg_text(k, "session"), GROVE_FIND_COUNT, &l);
 		if (rc)
 			rc = call_fail_grove(k, rc);
 	}
 	if (!rc) {
 		put_notice(&k->d);
 		put_session_members(&k->d, grove_list_at(l, 0), 1000);
-		put_state(&k->d, s, v, &about);
+		put_state(k, s, v, &about);
 		doc_close(&k->d, '}');
 	}
 	grove_list_free(l);
@@ -287,7 +303,7 @@ const struct tool tool_get_overview = {
 	"get_overview", "Overview of a session",
 	"Summarizes a session: name, directory, times, counts, where it ended, its branches, labels and "
 	"sub-agents, and the command that resumes it.",
-	(const struct arg[]){ ARG_SESSION, { NULL } },
+	(const struct arg[]){ ARG_SESSION, ARG_BYTES, { NULL } },
 	get_overview,
 };
 

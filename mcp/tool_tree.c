@@ -3,7 +3,13 @@
  *
  * The nodes in the order in which `grove tree` draws them: a node, then what is below it.
  * `depth` counts forks, not entries; otherwise a long conversation would look like a
- * staircase.
+ * staircase. A reply of tool calls only, which `grove tree` does not draw, is a node: what
+ * was called is what an agent looks for.
+ *
+ * A session may grow while it is read, and a new node need not be the last in this order.
+ * So the cursor names the entry that comes next, not its place:
+ *
+ *	t STAMP . ENTRY
  */
 #include "mcp.h"
 
@@ -72,6 +78,7 @@ static void lay_out(const struct shape *s, struct rows *out)
 
 struct drawing {
 	struct call *k;
+	struct grove_session *session;
 	struct grove_view *v;
 	const struct shape *s;
 	unsigned char *active;   /* for each entry: on the path to the leaf */
@@ -89,9 +96,9 @@ static void put_row(struct drawing *w, const struct row *r, struct doc *d)
 	if (grove_view_entry(w->v, c->index[r->node], &e))
 		return;
 	doc_open(d, '{');
-	put_recorded_member(d, "entryId", e.id, 0);
+	put_recorded_member(d, "entryId", e.id, ID_TEXT);
 	if (r->parent != GROVE_NO_ENTRY && c->id[r->parent])
-		put_recorded_member(d, "parentId", c->strings + c->id[r->parent], 0);
+		put_recorded_member(d, "parentId", c->strings + c->id[r->parent], ID_TEXT);
 	doc_member_number(d, "depth", r->depth);
 	doc_member(d, "role", e.role == GROVE_ROLE_NONE ? grove_kind_name(e.kind) : grove_role_name(e.role));
 	doc_member_time(d, "time", e.time);
@@ -111,25 +118,43 @@ static void put_row(struct drawing *w, const struct row *r, struct doc *d)
 	grove_buf_release(&buf);
 }
 
-static void put_rows(struct drawing *w, const struct rows *rows, uint64_t from, uint64_t limit, const char *id)
+/* Finds the row that a cursor names. */
+static int find_row(const struct drawing *w, const struct rows *rows, const char *cursor, size_t *out)
+{
+	uint64_t at[2];
+	uint32_t entry;
+	int rc = cursor_read(w->k, cursor, 't', at, 2);
+
+	if (rc)
+		return rc;
+	entry = at[1] < GROVE_NO_ENTRY ? (uint32_t)at[1] : GROVE_NO_ENTRY;
+	for (*out = 0; *out < rows->nr && w->s->c->index[rows->at[*out].node] != entry; ++*out)
+		;
+	return *out < rows->nr && at[0] == cursor_stamp(w->session, w->v, &entry, 1) ? 0 : cursor_expired(w->k);
+}
+
+static void put_rows(struct drawing *w, const struct rows *rows, size_t from, uint64_t limit)
 {
 	struct doc *d = &w->k->d, item = { .rc = 0 };
-	uint64_t next[2] = { grove_view_generation(w->v), from };
-	uint64_t nr = 0;
+	size_t at = from;
 
 	put_notice(d);
-	put_recorded_member(d, "sessionId", id, 0);
+	put_recorded_member(d, "sessionId", grove_session_id(w->session), ID_TEXT);
 	doc_member_number(d, "total", rows->nr);
 	doc_name(d, "nodes");
 	doc_open(d, '[');
-	for (; next[1] < rows->nr && nr < limit && !atomic_load(&w->k->m->cancelled); next[1]++, nr++) {
-		put_row(w, &rows->at[next[1]], &item);
-		if (item.buf.len && !put_item(w->k, &item, (size_t)nr))
+	for (; at < rows->nr && at - from < limit && !atomic_load(&w->k->m->cancelled); at++) {
+		put_row(w, &rows->at[at], &item);
+		if (item.buf.len && !put_item(w->k, &item, at - from))
 			break;
 	}
 	doc_close(d, ']');
-	if (next[1] < rows->nr)
+	if (at < rows->nr) {
+		const uint32_t entry = w->s->c->index[rows->at[at].node];
+		const uint64_t next[] = { cursor_stamp(w->session, w->v, &entry, 1), entry };
+
 		put_cursor(d, "nextCursor", 't', next, 2);
+	}
 	doc_close(d, '}');
 	doc_release(&item);
 }
@@ -152,19 +177,14 @@ static int get_tree(struct call *k)
 {
 	enum shape_filter filter = (enum shape_filter)arg_number(k, "filter", SHAPE_DEFAULT);
 	const char *cursor = arg_text(k, "cursor");
-	uint64_t at[2] = { 0, 0 };
-	struct grove_session *s;
 	struct drawing w = { .k = k, .text = arg_number(k, "maxText", 100) };
 	struct shape shape = { 0 };
 	struct rows rows = { 0 };
-	int rc = session_get(k, arg_text(k, "session"), &s, &w.v);
+	size_t from = 0;
+	int rc = session_get(k, arg_text(k, "session"), &w.session, &w.v);
 
-	if (!rc && cursor)
-		rc = cursor_read(k, cursor, 't', at, 2);
-	if (!rc && cursor && at[0] != grove_view_generation(w.v))
-		rc = call_fail(k, GROVE_EINVAL, "cursor is no longer valid: the session was rewritten");
 	if (!rc) {
-		rc = shape_make(&shape, w.v, filter, 0, !strcmp(grove_session_dialect(s), "claude"));
+		rc = shape_make(&shape, w.v, filter, 0, !strcmp(grove_session_dialect(w.session), "claude"));
 		if (!rc)
 			rc = mark_active(&w);
 		if (rc)
@@ -173,8 +193,10 @@ static int get_tree(struct call *k)
 	if (!rc) {
 		w.s = &shape;
 		lay_out(&shape, &rows);
-		put_rows(&w, &rows, at[1], arg_number(k, "limit", LIMIT_DEFAULT), grove_session_id(s));
+		rc = cursor ? find_row(&w, &rows, cursor, &from) : 0;
 	}
+	if (!rc)
+		put_rows(&w, &rows, from, arg_number(k, "limit", LIMIT_DEFAULT));
 	free(rows.at);
 	free(w.active);
 	shape_release(&shape);

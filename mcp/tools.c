@@ -146,8 +146,12 @@ static int read_text(struct call *k, const struct arg *a, struct grove_slice jso
 static int read_number(struct call *k, const struct arg *a, struct grove_slice json, struct value *v)
 {
 	char digits[24];
-	size_t n = json.len < sizeof(digits) ? json.len : sizeof(digits) - 1;
+	size_t n;
 
+	/* in JSON, 10.0 is an integer */
+	if (json.len > 2 && !memcmp(json.ptr + json.len - 2, ".0", 2))
+		json.len -= 2;
+	n = json.len < sizeof(digits) ? json.len : sizeof(digits) - 1;
 	memcpy(digits, json.ptr, n);
 	digits[n] = '\0';
 	v->number = strtoull(digits, NULL, 10);

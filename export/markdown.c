@@ -3,7 +3,8 @@
  *
  * A heading for each speaker, their text as Markdown, calls and results in fences longer
  * than any within them. Text was written by others, so it is defused: raw HTML becomes
- * text, images become links, headings stay below our own, and an open fence is closed.
+ * text, images become links, links to anything but a page, a file or an address become
+ * text, headings stay below our own, and an open fence is closed.
  *
  * Code may contain a literal <. What counts as code depends on the whole page, so we rely
  * only on what is certain: a fence in the first column, which cannot be inside a list or
@@ -14,6 +15,7 @@
 #include "export.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* -------------------------------------------------------------------- text */
 
@@ -23,6 +25,7 @@ struct text {
 	size_t fence_len, fence_indent;  /* of the original fence */
 	int loose;               /* a code span may be open since an earlier line of the paragraph */
 	int after_text;          /* the line before is part of a paragraph */
+	int in_list;             /* what is indented may be part of an item */
 };
 
 static size_t run_of(struct grove_slice s, size_t at, char c)
@@ -34,6 +37,16 @@ static size_t run_of(struct grove_slice s, size_t at, char c)
 	return n;
 }
 
+/* Returns how many blanks and tabs there are at `at`. */
+static size_t indent_of(struct grove_slice line, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < line.len && (line.ptr[at + n] == ' ' || line.ptr[at + n] == '\t'))
+		n++;
+	return n;
+}
+
 static int is_blank(struct grove_slice line, size_t from)
 {
 	while (from < line.len && strchr(" \t\r\v\f", line.ptr[from]) && line.ptr[from])
@@ -41,30 +54,29 @@ static int is_blank(struct grove_slice line, size_t from)
 	return from == line.len;
 }
 
-/*
- * Returns where the list markers at the beginning of a line end, and quotation marks if
- * `quotes`.
- */
+/* Returns where the list marker at `at`, or quotation mark if `quotes`, ends; `at` if there is none. */
+static size_t marker_end(struct grove_slice line, size_t at, int quotes)
+{
+	size_t p = at + run_of(line, at, ' '), digits = 0;
+
+	if (quotes && p < line.len && line.ptr[p] == '>')
+		return p + 1;
+	while (digits < 9 && p + digits < line.len && line.ptr[p + digits] >= '0' && line.ptr[p + digits] <= '9')
+		digits++;
+	p += digits;
+	if (p + 1 >= line.len || !line.ptr[p] || !strchr(digits ? ".)" : "-*+", line.ptr[p]))
+		return at;
+	return line.ptr[p + 1] == ' ' || line.ptr[p + 1] == '\t' ? p + 2 : at;
+}
+
+/* The same for all of them at the beginning of a line. */
 static size_t markers_end(struct grove_slice line, int quotes)
 {
-	size_t at = 0;
+	size_t at = 0, next;
 
-	for (;;) {
-		size_t p = at + run_of(line, at, ' '), digits = 0;
-		char c = p < line.len ? line.ptr[p] : 0;
-
-		if (c == '>' && quotes) {
-			at = p + 1;
-			continue;
-		}
-		while (digits < 9 && p + digits < line.len && line.ptr[p + digits] >= '0' && line.ptr[p + digits] <= '9')
-			digits++;
-		p += digits;
-		c = p < line.len ? line.ptr[p] : 0;
-		if (!c || !strchr(digits ? ".)" : "-*+", c) || p + 1 >= line.len || (line.ptr[p + 1] != ' ' && line.ptr[p + 1] != '\t'))
-			return at;
-		at = p + 2;
-	}
+	while ((next = marker_end(line, at, quotes)) > at)
+		at = next;
+	return at;
 }
 
 /* Returns true for a line of a fence. `from` is where the rest of the line begins. */
@@ -94,6 +106,14 @@ static int see_fence(struct text *t, struct grove_slice line, size_t *from)
 	return 1;
 }
 
+/* Some renderers see the head of a table in a fence that is followed by a |. */
+static size_t opening_end(struct grove_slice line)
+{
+	const char *bar = memchr(line.ptr, '|', line.len);
+
+	return bar ? (size_t)(bar - line.ptr) : line.len;
+}
+
 /*
  * Returns the end of the code span that begins at `at` with `n` backquotes, or 0 if it does
  * not end on this line.
@@ -115,19 +135,65 @@ static void put_bytes(struct text *t, struct grove_slice line, size_t from, size
 	doc_add(t->d, (struct grove_slice){ line.ptr + from, to - from });
 }
 
-/* Writes a code span, or backquotes that begin none. Returns where it ends. */
+/* Returns true within a bare address, of which some renderers make a link, backquotes and all. */
+static int in_address(struct grove_slice line, size_t at)
+{
+	size_t from = at;
+
+	while (from && !strchr(" \t", line.ptr[from - 1]))
+		from--;
+	return memmem(line.ptr + from, at - from, "://", 3) || memmem(line.ptr + from, at - from, "www.", 4);
+}
+
+/*
+ * Writes a code span, or backquotes that begin none. Returns where it ends. After one that
+ * is not certain, what looks like the beginning of the next may be the end of this one.
+ */
 static size_t put_span(struct text *t, struct grove_slice line, size_t at)
 {
 	size_t n = run_of(line, at, '`'), end = span_end(line, at, n);
 
-	if (!end) {
+	if (!end || memchr(line.ptr + at, '|', end - at) || in_address(line, at))
 		t->loose = 1;
+	if (t->loose)
 		end = at + n;
-	} else if (t->loose || memchr(line.ptr + at, '|', end - at)) {
-		end = at + n;
-	}
 	put_bytes(t, line, at, end);
 	return end;
+}
+
+/*
+ * Returns true if the target of a link that begins at `at` is a page, an e-mail address or
+ * a file. In any other, a renderer might find a script. Entities and escapes could spell a
+ * scheme, and a target may be on the next line.
+ */
+static int is_harmless(struct grove_slice line, size_t at)
+{
+	static const char *const schemes[] = { "http:", "https:", "mailto:" };
+
+	while (at < line.len && (line.ptr[at] == ' ' || line.ptr[at] == '\t'))
+		at++;
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+		if (line.len - at >= strlen(schemes[i]) && !strncasecmp(line.ptr + at, schemes[i], strlen(schemes[i])))
+			return 1;
+	if (at == line.len)
+		return 0;
+	for (; at < line.len; at++) {
+		unsigned char c = (unsigned char)line.ptr[at];
+
+		if (c < ' ' || strchr(":&\\<", c))
+			return c == '\t';
+		if (strchr("/?#) ", c))
+			return 1;
+	}
+	return 1;
+}
+
+/* Writes a bracket. What follows it is escaped if that would make a link of another kind. */
+static void put_bracket(struct text *t, struct grove_slice line, size_t at)
+{
+	char next = at + 1 < line.len ? line.ptr[at + 1] : 0;
+
+	doc_puts(t->d, (next == '(' || next == ':') && !is_harmless(line, at + 2) ? "]\\" : "]");
 }
 
 static void put_inline(struct text *t, struct grove_slice line, size_t at)
@@ -143,6 +209,10 @@ static void put_inline(struct text *t, struct grove_slice line, size_t at)
 			doc_puts(t->d, "&lt;");
 		else if (c == '!' && at + 1 < line.len && line.ptr[at + 1] == '[')
 			doc_puts(t->d, "\\!");
+		else if (c == '[' && at + 1 < line.len && line.ptr[at + 1] == '^')
+			doc_puts(t->d, "\\[");  /* a footnote, which could contain a heading */
+		else if (c == ']')
+			put_bracket(t, line, at);
 		else
 			put_bytes(t, line, at, at + 1);
 		/* an escape and the character it escapes, which may be a backquote */
@@ -160,52 +230,75 @@ static void put_inline(struct text *t, struct grove_slice line, size_t at)
  */
 static size_t put_heading(struct text *t, struct grove_slice line)
 {
-	size_t markers = markers_end(line, 1), indent = run_of(line, markers, ' '), n = run_of(line, markers + indent, '#');
+	size_t markers = markers_end(line, 1), indent = indent_of(line, markers), n = run_of(line, markers + indent, '#');
 	size_t end = markers + indent + n;
 
-	if (indent > 3 || !n || n > 6 || (end < line.len && !strchr(" \t", line.ptr[end])))
+	if ((indent > 3 && !t->in_list) || !n || n > 6 || (end < line.len && !strchr(" \t", line.ptr[end])))
 		return 0;
-	put_bytes(t, line, 0, markers ? markers + indent : 0);
+	put_bytes(t, line, 0, markers || t->in_list ? markers + indent : 0);
 	doc_puts(t->d, n < 5 ? "##" : n == 5 ? "#" : "");
 	return markers + indent;
 }
 
-/* Returns true for a line of = or -, which turns the line above into a heading. */
-static int is_underline(struct grove_slice line, size_t from)
+/*
+ * Returns where a line of = or - begins that turns the line above into a heading, or the
+ * length of the line if it does not. A dash and a blank could be a marker as well.
+ */
+static size_t find_underline(struct grove_slice line)
 {
-	size_t indent = run_of(line, from, ' '), n;
-	char c = from + indent < line.len ? line.ptr[from + indent] : 0;
+	for (size_t at = 0, next;; at = next) {
+		size_t from = at + indent_of(line, at);
+		char c = from < line.len ? line.ptr[from] : 0;
+		size_t n = c == '=' || c == '-' ? run_of(line, from, c) : 0;
 
-	n = c == '=' || c == '-' ? run_of(line, from + indent, c) : 0;
-	return n && indent < 4 && is_blank(line, from + indent + n);
+		if (n && is_blank(line, from + n))
+			return from;
+		next = marker_end(line, at, 1);
+		if (next == at)
+			return line.len;
+	}
 }
 
 static void put_text_line(struct text *t, struct grove_slice line)
 {
-	size_t from, markers = markers_end(line, 1);
+	int inside = t->fence != 0;
+	size_t from;
 
 	if (see_fence(t, line, &from)) {
-		put_bytes(t, line, from, line.len);
+		put_bytes(t, line, from, inside ? line.len : opening_end(line));
 		t->loose = t->after_text = 0;
 	} else if (is_blank(line, 0)) {
 		t->loose = t->after_text = 0;
-	} else if (t->after_text && is_underline(line, markers)) {
-		from = markers + run_of(line, markers, ' ');
+	} else if (t->after_text && (from = find_underline(line)) < line.len) {
 		put_bytes(t, line, 0, from);
 		doc_puts(t->d, "\\");
 		put_inline(t, line, from);
 	} else {
+		if (markers_end(line, 1) > 0)
+			t->in_list = 1;
+		else if (!t->after_text && !indent_of(line, 0))
+			t->in_list = 0;
 		put_inline(t, line, put_heading(t, line));
 		t->after_text = 1;
 	}
 	doc_puts(t->d, "\n");
 }
 
-/* Returns where the line at `at` ends, and where the next one begins: after \n, \r or both. */
+/* Returns the size of U+2028 or U+2029, which are line ends for some renderers, or 0. */
+static size_t separator(const struct grove_buf *text, size_t at)
+{
+	return text->len - at >= 3 && (!memcmp(text->ptr + at, "\u2028", 3) || !memcmp(text->ptr + at, "\u2029", 3)) ? 3 : 0;
+}
+
+/* Returns where the line at `at` ends, and where the next one begins: after \n, \r, both or a separator. */
 static size_t line_end(const struct grove_buf *text, size_t at, size_t *next)
 {
-	while (at < text->len && text->ptr[at] != '\n' && text->ptr[at] != '\r')
+	while (at < text->len && text->ptr[at] != '\n' && text->ptr[at] != '\r' && !separator(text, at))
 		at++;
+	if (separator(text, at)) {
+		*next = at + 3;
+		return at;
+	}
 	*next = at + 1 + (at + 1 < text->len && text->ptr[at] == '\r' && text->ptr[at + 1] == '\n');
 	return at;
 }
@@ -276,6 +369,8 @@ static struct grove_buf one_line(struct doc *d, struct grove_slice text)
 	for (size_t i = 0; i < line.len; i++)
 		if ((unsigned char)line.ptr[i] < ' ')
 			line.ptr[i] = ' ';
+		else if (separator(&line, i))
+			memset(line.ptr + i, ' ', 3);
 	return line;
 }
 

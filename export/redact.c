@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum class { ALNUM = 1, DASH = 2, UPPER = 4, HEX = 8, DOT = 16, SLASH = 32, MIXED = 64 };
 
@@ -216,10 +217,32 @@ static int follows_escape(const struct scan *s, const char *p)
 	return p - s->begin >= 6 && p[-6] == '\\' && p[-5] == 'u' && is_hex(p[-4]) && is_hex(p[-3]) && is_hex(p[-2]) && is_hex(p[-1]);
 }
 
-/* Returns true if a word can begin here. */
+/* Returns true if a word can begin here, or end; in Markdown, _ or __ may be around it. */
 static int at_start(const struct scan *s, const char *p)
 {
+	for (int i = 0; i < 2 && p > s->begin && p[-1] == '_'; i++)
+		p--;
 	return p == s->begin || !is_word(p[-1]) || follows_escape(s, p);
+}
+
+static int at_end(const struct scan *s, const char *p)
+{
+	for (int i = 0; i < 2 && p < s->end && *p == '_'; i++)
+		p++;
+	return p == s->end || !is_word(*p);
+}
+
+/*
+ * Returns true within an image or other data in base64, where anything may occur: after
+ * many characters of which nothing but base64 is made.
+ */
+static int in_base64(const struct scan *s, const char *p)
+{
+	const char *from = p;
+
+	while (from > s->begin && p - from < 200 && (is_alnum(from[-1]) || from[-1] == '/' || from[-1] == '+'))
+		from--;
+	return p - from == 200;
 }
 
 static int begins(const struct scan *s, const char *p, const char *with)
@@ -305,8 +328,8 @@ static const char *prefixed(struct scan *s, const char *p)
 			continue;
 		rest = p + strlen(x->begins);
 		end = run_of(s, rest, x->class);
-		if ((size_t)(end - rest) >= x->least && is_random(x, rest, end) &&
-		    (end == s->end || !is_word(*end) || x->class & DASH))
+		if ((size_t)(end - rest) >= x->least && is_random(x, rest, end) && (at_end(s, end) || x->class & DASH) &&
+		    !in_base64(s, p))
 			return put_name(s, x->kind, p, end);
 	}
 	return NULL;
@@ -371,7 +394,7 @@ static const char *bearer(struct scan *s, const char *p)
 {
 	const char *rest, *end;
 
-	if (!at_start(s, p) || (!begins(s, p, "Bearer ") && !begins(s, p, "bearer ")))
+	if (!at_start(s, p) || s->end - p < 7 || strncasecmp(p, "bearer ", 7))
 		return NULL;
 	rest = p + 7;
 	end = base64_end(s, rest);
@@ -467,7 +490,7 @@ static const char *user_option(struct scan *s, const char *p)
 	size_t n = begins(s, p, "-u ") ? 3 : begins(s, p, "--user ") ? 7 : 0;
 	const char *colon, *value, *end;
 
-	if (!n || (p > s->begin && p[-1] != ' ' && !follows_escape(s, p)))
+	if (!n || (p > s->begin && !strchr(" \n", p[-1]) && !follows_escape(s, p)))
 		return NULL;
 	colon = run_of(s, skip(p + n, s->end, "\\\"'"), ALNUM | DASH | DOT);
 	if (colon == p + n || colon == s->end || *colon != ':')
@@ -490,7 +513,7 @@ static const char *netrc(struct scan *s, const char *p)
 	for (at = p + 6; at < s->end && *at > ' ' && *at != '"' && *at != '\\'; at++)
 		;
 	/* on one line or two */
-	at = skip(at, s->end, " ");
+	at = skip(at, s->end, " \n");
 	if (begins(s, at, "\\n"))
 		at = skip(at + 2, s->end, " ");
 	if (at == p + 6 || !begins(s, at, word))
@@ -515,10 +538,10 @@ static const char *cookie(struct scan *s, const char *p)
 	return end - value >= 20 && memchr(value, '=', (size_t)(end - value)) ? put_name(s, REDACT_BEARER, value, end) : NULL;
 }
 
-/* scheme://user:password@host: the password */
+/* scheme://user:password@host: the password, which should not contain an @, but may */
 static const char *url_password(struct scan *s, const char *p)
 {
-	const char *colon, *at;
+	const char *colon, *at, *end;
 
 	if (!begins(s, p, "://"))
 		return NULL;
@@ -526,9 +549,10 @@ static const char *url_password(struct scan *s, const char *p)
 		;
 	if (colon == s->end || *colon != ':')
 		return NULL;
-	for (at = colon + 1; at < s->end && *at > ' ' && !strchr("/@\"'\\<>`", *at); at++)
-		;
-	if (at == s->end || *at != '@' || at == colon + 1)
+	for (at = NULL, end = colon + 1; end < s->end && *end > ' ' && !strchr("/\"'\\<>`", *end); end++)
+		if (*end == '@')
+			at = end;
+	if (!at || at == colon + 1)
 		return NULL;
 	return put_name(s, REDACT_URL_PASSWORD, colon + 1, at);
 }
@@ -635,32 +659,88 @@ static int is_address(char c)
 	return is_of(ALNUM | DASH | DOT, c) || c & 0x80;
 }
 
+/* Returns true for six bytes that are the escape of a letter: one below \u0080 is not. */
+static int is_letter_escape(const char *p)
+{
+	return p[0] == '\\' && p[1] == 'u' && is_hex(p[2]) && is_hex(p[3]) && is_hex(p[4]) && is_hex(p[5]) &&
+	       (memcmp(p + 2, "00", 2) || p[4] >= '8');
+}
+
+/* The end of a name in letters of all scripts, literal or escaped. */
+static const char *name_end(const struct scan *s, const char *p)
+{
+	for (;;) {
+		if (p < s->end && is_address(*p))
+			p++;
+		else if (s->end - p >= 6 && is_letter_escape(p))
+			p += 6;
+		else
+			return p;
+	}
+}
+
+/* The beginning of the part of an address before its at sign. */
+static const char *local_begin(const struct scan *s, const char *p)
+{
+	const char *local = p;
+
+	for (;;) {
+		if (local - s->copied >= 6 && is_letter_escape(local - 6))
+			local -= 6;
+		else if (local > s->copied && (is_address(local[-1]) || local[-1] == '+') && !follows_escape(s, local))
+			local--;
+		else
+			break;
+	}
+	while (local < p && !is_word(*local) && !(*local & 0x80) && *local != '\\')
+		local++;
+	return local;
+}
+
+/* name@2x.png, getty@tty1.service: names of files and units */
+static int names_file(const char *dot, const char *end)
+{
+	static const char *const last[] = { "png", "jpg", "jpeg", "gif", "webp", "svg", "json", "html", "css", "tgz", "service",
+					    "socket", "timer", "mount" };
+
+	for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++)
+		if ((size_t)(end - dot - 1) == strlen(last[i]) && !strncasecmp(dot + 1, last[i], strlen(last[i])))
+			return 1;
+	return 0;
+}
+
+/*
+ * git@host:path, ssh://git@host: where a repository is, and nobody's address. Any other
+ * user's name may be that of a person.
+ */
+static int is_repository(const struct scan *s, const char *local, const char *at, const char *end)
+{
+	if (at - local != 3 || memcmp(local, "git", 3))
+		return 0;
+	return (local - s->begin >= 3 && !memcmp(local - 3, "://", 3)) || (s->end - end >= 2 && *end == ':' && end[1] > ' ');
+}
+
 /* The at sign is [p, after). What precedes it is not copied yet, or was itself replaced. */
 static const char *email(struct scan *s, const char *p, const char *after)
 {
-	const char *local = p, *end = after, *dot = NULL;
+	const char *local = local_begin(s, p), *end = name_end(s, after), *dot;
 
-	while (local > s->copied && (is_address(local[-1]) || local[-1] == '+'))
-		local--;
-	/* the letters of an escape are not part of it */
-	if (local > s->begin && local[-1] == '\\')
-		local += *local == 'u' && p - local >= 5 ? 5 : 1;
-	while (local < p && !is_word(*local) && !(*local & 0x80))
-		local++;
-	for (; end < s->end && is_address(*end); end++)
-		if (*end == '.')
-			dot = end;
-	while (end > after && !is_alnum(end[-1]))
+	while (end > after && !is_alnum(end[-1]) && !(end[-1] & 0x80))
 		end--;
-	while (dot && dot >= end)
-		for (dot--; dot > p && *dot != '.'; dot--)
-			;
-	if (local == p || !dot || dot <= after || end - dot < 3 || !(is_alnum(*after) || *after & 0x80))
+	for (dot = end > after ? end - 1 : after; dot > after && *dot != '.'; dot--)
+		;
+	if (local == p || dot == after || end - dot < 3 || !(is_word(*after) || *after & 0x80 || *after == '\\'))
 		return NULL;
-	for (const char *q = dot + 1; q < end; q++)
-		if (*q >= '0' && *q <= '9')
-			return NULL;   /* a version, name@1.2.3 */
-	return put_name(s, REDACT_EMAIL, local, end);
+	/* a version, name@1.2.3; an escape has digits, too */
+	if (has_digit(dot, end) && !memchr(dot, '\\', (size_t)(end - dot)))
+		return NULL;
+	return names_file(dot, end) || is_repository(s, local, p, end) ? NULL : put_name(s, REDACT_EMAIL, local, end);
+}
+
+/* Returns true after the letter of an option, -I/home/... */
+static int follows_option(const struct scan *s, const char *p)
+{
+	return p - s->begin >= 2 && p[-2] == '-' && is_alnum(p[-1]) && (p - s->begin == 2 || (!is_word(p[-3]) && p[-3] != '-'));
 }
 
 /* Returns true if no part of a path precedes it: src/home/x does not count. */
@@ -668,26 +748,15 @@ static int begins_path(const struct scan *s, const char *p)
 {
 	char c;
 
-	if (p == s->begin || follows_escape(s, p))
+	if (p == s->begin || follows_escape(s, p) || follows_option(s, p))
 		return 1;
 	c = p[-1];
 	return !is_word(c) && !strchr(".~-)", c) && (c != '/' || (p - s->begin >= 2 && p[-2] == '/'));
 }
 
-/* A user's name: letters of all scripts, literal or escaped. */
-static const char *name_end(const struct scan *s, const char *p)
-{
-	while (p < s->end && is_address(*p))
-		p++;
-	/* an escape below \u0080 is not a letter */
-	if (s->end - p < 6 || p[0] != '\\' || p[1] != 'u' || !follows_escape(s, p + 6) || (!memcmp(p + 2, "00", 2) && p[4] < '8'))
-		return p;
-	return name_end(s, p + 6);
-}
-
 /*
  * Returns where `path` at `p` ends, or NULL. A ? in it matches any letter. All slashes but
- * the first may be escaped; the backslash of the first is before `p`.
+ * the first may be escaped or doubled; the backslash of the first is before `p`.
  */
 static const char *path_at(const struct scan *s, const char *p, const char *path)
 {
@@ -698,6 +767,8 @@ static const char *path_at(const struct scan *s, const char *p, const char *path
 			p++;
 		if (p == s->end || (*path == '?' ? !is_alnum(*p) : *p != *path))
 			return NULL;
+		while (*path == '/' && p > first && s->end - p > 1 && p[1] == '/')
+			p++;
 	}
 	return p;
 }
@@ -713,14 +784,15 @@ static const char *put_home(struct scan *s, const char *from, const char *to)
 
 static const char *home(struct scan *s, const char *p)
 {
-	static const char *const above[] = { "/home/", "/Users/", "/var/home/", "/usr/home/", "/export/home/", "/mnt/?/Users/", "/?/Users/" };
-	const char *end;
+	static const char *const above[] = { "/home/", "/Users/", "/var/home/", "/usr/home/", "/export/home/", "/mnt/?/Users/",
+					     "/cygdrive/?/Users/", "/?/Users/" };
+	const char *end = s->r->home ? path_at(s, p, s->r->home) : NULL;
 
+	/* the user's own is one wherever it is, as in /mnt/backup/home/ann */
+	if (end && (end == s->end || (!is_word(*end) && *end != '-' && *end != '.')) && (s->r->user || begins_path(s, p)))
+		return put_home(s, p, end);
 	if (!begins_path(s, p))
 		return NULL;
-	end = s->r->home ? path_at(s, p, s->r->home) : NULL;
-	if (end && (end == s->end || (!is_word(*end) && *end != '-' && *end != '.')))
-		return put_home(s, p, end);
 	for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++) {
 		const char *name = path_at(s, p, above[i]);
 
@@ -728,6 +800,48 @@ static const char *home(struct scan *s, const char *p)
 			return put_home(s, p, name_end(s, name));
 	}
 	return NULL;
+}
+
+/* %2Fhome%2FNAME, in an address */
+static const char *encoded_home(struct scan *s, const char *p)
+{
+	static const char *const above[] = { "%2Fhome%2F", "%2FUsers%2F" };
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = strlen(above[i]);
+		const char *name = p + n, *end;
+
+		if ((size_t)(s->end - p) <= n || strncasecmp(p, above[i], n))
+			continue;
+		end = run_of(s, name, ALNUM | DASH | DOT);
+		if (end > name)
+			return put(s, REDACT_HOME, p, end, "~");
+	}
+	return NULL;
+}
+
+/* \\wsl$\Debian\home\NAME. `p` is at the h. */
+static const char *wsl_home(struct scan *s, const char *p)
+{
+	const char *from = p, *name = p + 4, *end;
+
+	if (!begins(s, p, "home\\") || from == s->copied || from[-1] != '\\')
+		return NULL;
+	while (from > s->copied && from[-1] == '\\')
+		from--;
+	while (name < s->end && *name == '\\')
+		name++;
+	end = run_of(s, name, ALNUM | DASH | DOT);
+	return end > name && from > s->copied && is_of(ALNUM | DASH | DOT, from[-1]) ? put(s, REDACT_HOME, from, end, "~") : NULL;
+}
+
+/* ~NAME, of this user */
+static const char *named_home(struct scan *s, const char *p)
+{
+	const char *end = s->r->user && begins(s, p + 1, s->r->user) ? p + 1 + strlen(s->r->user) : NULL;
+
+	return end && at_start(s, p) && (end == s->end || (!is_word(*end) && *end != '-' && *end != '.'))
+		       ? put(s, REDACT_HOME, p, end, "~") : NULL;
 }
 
 /* A name that may contain spaces, if it is followed by `nr` backslashes, as before it. */
@@ -751,7 +865,7 @@ static const char *windows_home(struct scan *s, const char *p)
 		return NULL;
 	while (q < s->end && (*q == '\\' || *q == '/'))
 		q++;
-	if (q == p + 1 || !begins(s, q, "Users"))
+	if (q == p + 1 || (!begins(s, q, "Users") && !begins(s, q, "users")))
 		return NULL;
 	for (name = q + 5; name < s->end && (*name == '\\' || *name == '/'); name++)
 		;
@@ -794,7 +908,7 @@ static const char *match(struct scan *s, const char *p)
 	case '@':
 		return email(s, p, p + 1);
 	case '%':
-		return begins(s, p, "%40") ? email(s, p, p + 3) : NULL;
+		return begins(s, p, "%40") ? email(s, p, p + 3) : encoded_home(s, p);
 	case '=':
 		end = assignment(s, p);
 		return end ? end : named_secret(s, p);
@@ -813,6 +927,8 @@ static const char *match(struct scan *s, const char *p)
 		return end ? end : dashed_home(s, p);
 	case '.':
 		return terraform_token(s, p);
+	case '~':
+		return named_home(s, p);
 	case 'B':
 	case 'b':
 		end = bearer(s, p);
@@ -825,6 +941,9 @@ static const char *match(struct scan *s, const char *p)
 		break;
 	case 'e':
 		end = jwt(s, p);
+		break;
+	case 'h':
+		end = wsl_home(s, p);
 		break;
 	case 'l':
 		end = netrc(s, p);
@@ -843,7 +962,7 @@ static void mark_beginnings(struct redactor *r)
 {
 	_Static_assert(NR_PREFIXES <= REDACT_PREFIXES, "the table of prefixes has outgrown the redactor");
 
-	for (const char *p = "@%=:/-.BbMNOelp"; *p; p++)
+	for (const char *p = "@%=:/-.~BbMNOehlp"; *p; p++)
 		r->begins[(unsigned char)*p] = 1;
 	for (size_t i = NR_PREFIXES; i; i--) {
 		unsigned char c = (unsigned char)*prefixes[i - 1].begins;

@@ -99,6 +99,31 @@ static void headings_stay_below_ours(void **state)
 	check("a\r# User\r\n# b", "a\n### User\n### b\n");
 }
 
+/* found by rendering random text with six renderers */
+static void renderers_differ(void **state)
+{
+	(void)state;
+	/* a span that may not be one: what looks like the next may begin with its end */
+	check("`{|} a `![x](y)`", "`{|} a `\\![x](y)`\n");
+	check("`a | b` c `<b>`", "`a | b` c `&lt;b>`\n");
+	check("http://ok>``<b>`` and `<i>`", "http://ok>``&lt;b>`` and `&lt;i>`\n");
+	/* a dash and a blank: the underline of a heading, or an empty item; in a list, at any depth */
+	check("a\n- \nb", "a\n\\- \nb\n");
+	check("a\n> -  \nb", "a\n> \\-  \nb\n");
+	check("- a\n    ===\n", "- a\n    \\===\n");
+	check("- a\n\t===\n", "- a\n\t\\===\n");
+	check("10) a\n\n    # b\n", "10) a\n\n    ### b\n");
+	check("- a\n\n\t# b\n", "- a\n\n\t### b\n");
+	check("a\n\n    # a comment in code\n", "a\n\n    # a comment in code\n");
+	/* a footnote may contain anything */
+	check("a[^1]\n\n[^1]: # b", "a\\[^1]\n\n\\[^1]: # b\n");
+	/* a table may begin with what looks like a fence */
+	check("```c | d |\n|---|---|\n<b>\n```\n", "```c \n|---|---|\n<b>\n```\n");
+	/* the line ends of JavaScript */
+	check("```\u2028 ` <b>", "```\n ` <b>\n```\n");
+	check("a\u2028# b\u2029c", "a\n### b\nc\n");
+}
+
 static void what_is_not_utf8_is_mended(void **state)
 {
 	(void)state;
@@ -114,6 +139,7 @@ int main(void)
 		cmocka_unit_test(fences_end),
 		cmocka_unit_test(fences_begin_in_the_first_column),
 		cmocka_unit_test(headings_stay_below_ours),
+		cmocka_unit_test(renderers_differ),
 		cmocka_unit_test(what_is_not_utf8_is_mended),
 	};
 

@@ -380,6 +380,7 @@ export function hostile(root, now) {
   s.slow = SLOW.length;
   s.cases = [...MARKUP, ...ADDRESSES, ...CONTROL, ...SLOW];
   for (const c of s.cases) { s.user(c); s.say(c, { thinking: c }); s.tools([{ name: 'bash', args: { command: c.slice(0, 200) }, out: c }, { name: '<b>odd</b>', args: { a: c.slice(0, 500) }, out: c.slice(0, 2000) }]); }
+  s.label(s.say('A reply with a long label'), 'label '.repeat(50));
   s.write(root);
   return s;
 }

@@ -2,7 +2,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import type { ListItem } from '../src/api/types.ts';
 import { Bodies, ranges } from '../src/model/bodies.ts';
-import { columns, daysBetween, ticks, topSeries } from '../src/model/chart.ts';
+import { columns, daysBetween, margin, ticks, topSeries } from '../src/model/chart.ts';
 import { age, bytes, duration, modelName, money, project, tokens } from '../src/model/format.ts';
 import { keptText } from '../src/model/kept.ts';
 import { byStore, holdStill, listParams, listRows, placeTime, storeName, threads } from '../src/model/list.ts';
@@ -84,6 +84,8 @@ test('numbers as people read them', () => {
 test('charts', () => {
   assert.deepEqual(ticks(11), [0, 3, 6, 9, 12]);
   assert.deepEqual(ticks(0), [0, 1]);
+  assert.equal(margin(['$0', '$3']), 44);
+  assert.equal(margin(['$0', '$0.00025']), 66);
   const c = columns([{ key: 'd', stack: { a: 1, b: 2 } }], ['b', 'a']);
   assert.deepEqual(c[0]!.parts.map((p) => [p.name, p.from]), [['b', 0], ['a', 2]]);
   assert.deepEqual(topSeries([{ stack: { a: 1, b: 5, c: 3 } }], 2), { names: ['b', 'c'], rest: ['a'] });

@@ -13,6 +13,11 @@ export function ticks(max: number, lines = 5): number[] {
   return out;
 }
 
+// Room to the left of the drawing for its longest label. A digit is at most 7 wide at the labels' size.
+export function margin(labels: string[]): number {
+  return Math.max(44, 10 + 7 * Math.max(...labels.map((l) => l.length)));
+}
+
 export function columns(rows: { key: string; stack: Record<string, number> }[], names: string[]): Column[] {
   return rows.map((r) => {
     let from = 0;

@@ -291,7 +291,11 @@ export class SessionState extends Look {
 
   private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
 
+  // Set while the session is being deleted: what changes meanwhile is of no interest, and soon there is nothing to read.
+  leaving = false;
+
   private event(e: GroveEvent): void {
+    if (this.leaving) return;
     if (e.kind !== 'poll' && e.key !== this.key && e.key !== this.sessionMeta.value?.id) return;
     const meta = this.sessionMeta.value;
     if (!meta) return;

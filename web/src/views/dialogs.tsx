@@ -44,18 +44,19 @@ export function LabelDialog({ now, close, save }: { now: string; close: () => vo
 
 interface DeletePlan { store: string; agentId: string | null; entries: number; agents: number; blobs: number; trash: boolean }
 
-export function DeleteDialog({ item, close, done }: { item: Named; close: () => void; done: () => void }): JSX.Element {
+export function DeleteDialog({ item, close, done, leaving }: { item: Named; close: () => void; done: () => void; leaving?: (yes: boolean) => void }): JSX.Element {
   const [plan, setPlan] = useState<DeletePlan | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const params = item.agentId ? { agentId: item.agentId } : {};
   useEffect(() => { act<DeletePlan>('DELETE', sessionPath(item.key), undefined, { ...params, dryRun: 1 }).then(setPlan, (e) => setFailed(e.message)); }, []);
   const remove = async (): Promise<void> => {
+    leaving?.(true);
     try {
       await act('DELETE', sessionPath(item.key), undefined, params);
       close();
       done();
       say('The session was deleted.');
-    } catch (e) { setFailed(e instanceof Error ? e.message : String(e)); }
+    } catch (e) { leaving?.(false); setFailed(e instanceof Error ? e.message : String(e)); }
   };
   const also = plan ? [plan.agents ? plural(plan.agents, 'sub-agent log') : '', plan.blobs ? `${plural(plan.blobs, 'image')} that nothing else uses` : ''].filter(Boolean) : [];
   return (

@@ -195,7 +195,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       <ContinueDialog session={session} />
       {dialog?.is === 'label' && <LabelDialog now={session.skeleton.labels.get(session.skeleton.index.get(dialog.id) ?? -1) ?? ''} close={() => setDialog(null)} save={(t) => void session.label(dialog.id, t)} />}
       {dialog?.is === 'rename' && meta && <RenameDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={(name) => { session.sessionMeta.value = { ...session.sessionMeta.value!, name }; }} />}
-      {dialog?.is === 'delete' && meta && <DeleteDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={() => go('/s')} />}
+      {dialog?.is === 'delete' && meta && <DeleteDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={() => go('/s')} leaving={(yes) => { session.leaving = yes; }} />}
     </main>
   );
 }

@@ -5,7 +5,7 @@ import { get, getBest } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
 import type { ListReply, UsageReply, UsageRow } from '../api/types.ts';
 import { agentName, count, dayAndMonth, money, plural, project, tokens } from '../model/format.ts';
-import { columns, daysBetween, ticks, topSeries } from '../model/chart.ts';
+import { columns, daysBetween, margin, ticks, topSeries } from '../model/chart.ts';
 import { formatRoute } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -18,7 +18,7 @@ const BY: [string, string][] = [['model', 'Model'], ['project', 'Project'], ['ag
 const RANGES: [string, string][] = [['7', '7 d'], ['30', '30 d'], ['90', '90 d'], ['all', 'All']];
 const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toLocaleDateString('sv');
 
-const H = 230, L = 44, B = 26, T = 10, WIDEST = 36;
+const H = 230, B = 26, T = 10, WIDEST = 36;
 
 function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<string, number> }[]; names: string[]; byCost: boolean }): JSX.Element {
   // On a phone the drawing is narrower, so that its words keep their size.
@@ -27,9 +27,10 @@ function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<str
   const lines = ticks(Math.max(...cols.map((c) => c.total), 0));
   const max = lines.at(-1)!;
   const y = (v: number): number => T + (H - T - B) * (1 - v / max);
+  const unit = (v: number): string => (byCost ? `$${v}` : tokens(v));
+  const L = margin(lines.map(unit));
   const bw = (W - L - 10) / Math.max(1, cols.length), wide = Math.min(bw * 0.68, WIDEST);
   const every = Math.max(1, Math.ceil(cols.length / (W < 500 ? 3 : 7)));
-  const unit = (v: number): string => (byCost ? `$${v}` : tokens(v));
   return (
     <svg class="chart" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${byCost ? 'Cost' : 'Tokens'} by day; the table below has the same figures`}>
       {lines.map((v) => <g key={v}><line x1={L} x2={W - 8} y1={y(v)} y2={y(v)} /><text x={L - 8} y={y(v) + 4} text-anchor="end">{unit(v)}</text></g>)}

@@ -80,3 +80,32 @@ for (const [name, store] of Object.entries(stores())) {
 		c.close();
 	});
 }
+
+/** What README.md shows: its blocks, with the kind of each. */
+const readme = [...fs.readFileSync(path.join(packageDir, "README.md"), "utf8").matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(
+	([, kind, text]) => ({ kind, text }),
+);
+
+/** Runs one of them in the project, in an empty home. */
+function shown(command, args) {
+	const { stdout, stderr, status } = spawnSync(command, args, { cwd: project, encoding: "utf8", env: { ...process.env, HOME: newHome() } });
+	assert.equal(status, 0, stderr);
+	return stdout;
+}
+
+test("the first example of README prints what is said below it", () => {
+	const at = readme.findIndex(({ kind }) => kind === "js");
+	const plain = (text) => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID");
+	assert.equal(plain(shown(process.execPath, ["--input-type=module", "-e", readme[at].text])), plain(readme[at + 1].text));
+});
+
+test("the agent answers as README shows", () => {
+	const [command, ...answers] = readme.find(({ text }) => text.startsWith("$ ")).text.split("\n");
+	assert.equal(shown("sh", ["-c", command.slice(2)]), answers.join("\n"));
+});
+
+test("errors are those of README", () => {
+	const { text } = readme.find(({ text }) => text.startsWith("try {"));
+	const printed = shown(process.execPath, ["--input-type=module", "-e", `import { session } from "grove-sessions";\n${text}`]);
+	assert.equal(printed, `${/ \/\/ (.*)/.exec(text)[1]}\n`);
+});

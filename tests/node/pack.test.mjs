@@ -96,8 +96,14 @@ function emptyProject() {
 }
 
 const building = { ...bare, CFLAGS: "-O0", npm_config_offline: "true" };
-const install = (cwd, ...what) =>
-	execFileSync("npm", ["install", "--foreground-scripts", ...what], { cwd, env: building, stdio: ["ignore", "ignore", "inherit"] });
+const install = (cwd, what = [], env = building) =>
+	execFileSync("npm", ["install", "--foreground-scripts", ...what], { cwd, env, stdio: ["ignore", "ignore", "inherit"] });
+
+/** Packs the package of a clone into `project`: { filename, files }. */
+function pack(own, project) {
+	const [packed] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", project], { cwd: own, env: bare }));
+	return { ...packed, files: packed.files.map((file) => file.path) };
+}
 
 /** What an installed package says to CommonJS and to modules. */
 function useIn(project) {
@@ -115,20 +121,35 @@ test("a clone's package builds itself where it lies, and a project takes it", { 
 	install(own);
 	assert.ok(fs.existsSync(path.join(own, "build", "grove.node")));
 	const project = emptyProject();
-	install(project, own);
+	install(project, [own]);
+	useIn(project);
+});
+
+test("with a prebuilt file in it, a packed package needs no compiler", { skip: (!npm && "npm is not installed") || (!long && "one of the long tests") }, () => {
+	const { needs } = require(path.join(packageDir, "scripts", "needs.cjs"));
+	const own = path.join(copyOfClone(), "bindings", "node");
+	execFileSync(process.execPath, ["scripts/install.cjs", "--prebuild"], { cwd: own, env: building, stdio: ["ignore", "ignore", "inherit"] });
+	const addon = `prebuilds/${process.platform}-${process.arch}/grove.node`;
+	const told = JSON.parse(fs.readFileSync(path.join(own, `${addon}.json`), "utf8"));
+	assert.deepEqual(told, needs(path.join(own, addon)));
+	assert.match(told.glibc, /^2\.\d+$/);
+
+	const project = emptyProject();
+	const { filename, files } = pack(own, project);
+	assert.ok(files.includes(addon) && files.includes(`${addon}.json`));
+	install(project, [`./${filename}`], { ...building, CC: "false" });
+	assert.ok(!fs.existsSync(path.join(project, "node_modules", "grove-sessions", "build")));
 	useIn(project);
 });
 
 test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {
 	const project = emptyProject();
 	const from = copyOfClone();
-	const [{ filename, files }] = JSON.parse(
-		execFileSync("npm", ["pack", "--json", "--pack-destination", project], { cwd: path.join(from, "bindings", "node"), env: bare }),
-	);
-	assert.ok(files.some(({ path: name }) => name === "library/include/grove.h"));
-	assert.ok(files.some(({ path: name }) => name === "LICENSE"));
+	const { filename, files } = pack(path.join(from, "bindings", "node"), project);
+	assert.ok(files.includes("library/include/grove.h"));
+	assert.ok(files.includes("LICENSE"));
 	assert.ok(!fs.existsSync(path.join(from, "bindings", "node", "library")), "what was carried in is gone");
 
-	install(project, `./${filename}`);
+	install(project, [`./${filename}`]);
 	useIn(project);
 });

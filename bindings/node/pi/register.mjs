@@ -1,5 +1,4 @@
-// node --import grove-sessions/pi/register …/pi-coding-agent/dist/bundle/cli.js
-// NODE_OPTIONS="--import grove-sessions/pi/register" pi
+// NODE_OPTIONS="--import /path/to/node_modules/grove-sessions/pi/register.mjs" pi
 //
 // Puts pi's own program on grove: the class inside pi gets our statics before pi starts.
 // With GROVE_STORE, sessions are in that store instead of files.

@@ -246,7 +246,20 @@ void grove__archive_count(struct grove_archive_result *r, const struct grove_arc
 	r->failed += x->state == GROVE_ARCHIVE_FAILED;
 }
 
-/* Reports what failed for this session; only lack of memory and cancellation end the others. */
+bool grove__archive_is_gone(struct grove_store *from, const struct grove_key *key)
+{
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, from, key, GROVE_STORE_READ, NULL);
+
+	if (!rc)
+		grove__log_close(log);
+	return rc == GROVE_ENOTFOUND;
+}
+
+/*
+ * Reports what failed for this session; the others end only if memory is short, or the
+ * archive is not there, or if the call is cancelled.
+ */
 static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 {
 	struct grove_buf from = GROVE_BUF_INIT, to = GROVE_BUF_INIT, older = GROVE_BUF_INIT;
@@ -260,7 +273,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 			    t->to_session ? t->to_session : t->session, "" },
 		.dry = a->opt->flags & GROVE_ARCHIVE_DRY_RUN, .out = &out, .d = &why, .done = done, .total = a->nr,
 	};
-	bool fresh = false;
+	bool fresh = false, gone;
 	int rc;
 
 	grove__fail_clear(&why);
@@ -277,10 +290,11 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 		if (describe(a->to, &sub, &older) && !rc)
 			rc = grove__fail_nomem(&why);
 	}
-	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED) {
+	gone = rc == GROVE_ENOTFOUND && a->nr > 1 && grove__archive_is_gone(t->from, &k.from_key);
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || (rc == GROVE_ENOTFOUND && a->nr > 1 && !gone)) {
 		if (a->d)
 			*a->d = why;
-	} else if (rc != GROVE_ENOTFOUND || a->nr == 1) {
+	} else if (!gone) {
 		out.path = from.len ? from.ptr : t->session;
 		out.archive = to.len ? to.ptr : a->to->url;
 		out.older = !k.kept || k.dry ? NULL : older.len ? older.ptr : k.older.ptr;

@@ -6,7 +6,10 @@
  */
 #include "transfer/stores.h"
 
-/* Reports what failed for this session; only lack of memory and cancellation end the others. */
+/*
+ * Reports what failed for this session; the others end only if memory is short, or the
+ * other store is not there, or if the call is cancelled.
+ */
 static int copy_one(struct grove *g, struct grove__opened_store *from, struct grove__opened_store *to, size_t i,
 		    grove_archive_fn *told, void *payload, struct grove_archive_result *result,
 		    struct grove_detail *d)
@@ -18,6 +21,7 @@ static int copy_one(struct grove *g, struct grove__opened_store *from, struct gr
 	};
 	struct grove_archived out = { 0 };
 	struct grove_detail why;
+	bool gone;
 	int rc;
 
 	grove__fail_clear(&why);
@@ -26,10 +30,11 @@ static int copy_one(struct grove *g, struct grove__opened_store *from, struct gr
 		     : grove__peek_root_dialect(g, &from->root, &in.key, &in.dialect, &why);
 	if (!rc)
 		rc = grove__copy_session(&in, &out, &why);
-	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED) {
+	gone = rc == GROVE_ENOTFOUND && grove__archive_is_gone(in.from, &in.key);
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || (rc == GROVE_ENOTFOUND && !gone)) {
 		*d = why;
-	} else if (rc == GROVE_ENOTFOUND) {
-		rc = 0; /* it was listed, and is gone */
+	} else if (gone) {
+		rc = 0; /* it was listed */
 	} else {
 		why.code = rc;
 		out.path = source.ptr;

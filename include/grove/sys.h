@@ -389,8 +389,8 @@ struct grove_store_ops {
 
 	/*
 	 * Reports every log of the store, including those with a subpath, in no order,
-	 * with `tail`, `generation` and `base` as stat would return them; the rest of
-	 * `st` may be zero. Programs that watch many sessions call it several times a
+	 * with `tail`, `generation`, `base` and times as stat would return them; the rest
+	 * of `st` may be zero. Programs that watch many sessions call it several times a
 	 * second, so its cost must not grow with the number of lines, nor, on a server,
 	 * take many round trips. `fn` may call the store. Optional: NULL means that the
 	 * logs are listed and stat is called for each.

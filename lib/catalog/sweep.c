@@ -67,6 +67,19 @@ static int by_path(const void *x, const void *y)
 	return strcmp(a->path, b->path);
 }
 
+uint32_t grove__sweep_index(const struct grove__sweep *s, const struct grove__root *root,
+			    const struct grove_key *key, struct grove_buf *tmp)
+{
+	struct grove__sweep_log want, *found;
+
+	grove__buf_clear(tmp);
+	if (!s->nr || add_path(tmp, root, key))
+		return GROVE_NO_ENTRY;
+	want.path = tmp->ptr;
+	found = bsearch(&want, s->logs, s->nr, sizeof(want), by_path);
+	return found ? (uint32_t)(found - s->logs) : GROVE_NO_ENTRY;
+}
+
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
 {
 	struct finding f = { .s = s, .g = g, .d = d };

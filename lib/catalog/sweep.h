@@ -79,6 +79,12 @@ void grove__sweep_begin(struct grove__sweep *s, struct grove *g);
  * for the callbacks.
  */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
+/*
+ * Returns the number of a log that was found, or GROVE_NO_ENTRY, also if memory is short.
+ * `tmp` is overwritten.
+ */
+uint32_t grove__sweep_index(const struct grove__sweep *s, const struct grove__root *root,
+			    const struct grove_key *key, struct grove_buf *tmp);
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 /*
  * Returns the dialect that the location of a log suggests, in case its bytes do not

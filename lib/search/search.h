@@ -58,7 +58,7 @@ struct grove__search_ask {
 	size_t most;                 /* how many hits are compared, at least */
 };
 
-/* The state of a log: device, inode, length and times of a file, or what the store says. */
+/* The state of a log: device, inode, length and times of a file, or what a survey of the store says. */
 struct grove__search_like {
 	int64_t dev, ino, size, mtime, ctime;
 	bool gone;                   /* it cannot be examined */
@@ -122,6 +122,8 @@ int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
 			    struct grove__image **out, struct grove_detail *d);
 /* Gets the path of its file; empty if it has none. GROVE_ENOMEM. */
 int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out);
+/* The state of a log that is not a file; its size is the number of its lines. */
+struct grove__search_like grove__search_log_like(const struct grove_store_log_stat *st);
 /* Gets its current state. */
 void grove__search_log_look(const struct grove__sweep_log *l, const char *path, struct grove__sys_dir *near,
 			    struct grove__search_like *out);

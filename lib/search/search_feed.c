@@ -125,7 +125,7 @@ static void compare(struct grove__search_feed *f, const struct grove__image *im)
 	uint32_t known = f->before.rows;
 	struct grove__spot last;
 
-	f->now.rows = rows_before(im, *f->path ? f->like.size : f->like.ctime);
+	f->now.rows = rows_before(im, f->like.size);
 	if (f->now.rows)
 		f->now.last = grove__image_spot(im, f->now.rows - 1);
 	if (f->like.dev != f->was.dev || f->like.ino != f->was.ino || known > f->now.rows)

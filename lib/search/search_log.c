@@ -37,6 +37,12 @@ int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *o
 	return l->root->dir ? grove__store_describe(l->root->store, &key, out) : grove__buf_add(out, "", 0);
 }
 
+struct grove__search_like grove__search_log_like(const struct grove_store_log_stat *st)
+{
+	return (struct grove__search_like){ .dev = (int64_t)st->base, .ino = (int64_t)st->generation,
+					    .size = (int64_t)st->tail, .mtime = st->mtime_ns };
+}
+
 static void look_into_store(const struct grove__sweep_log *l, struct grove__search_like *out)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
@@ -46,8 +52,7 @@ static void look_into_store(const struct grove__sweep_log *l, struct grove__sear
 	if (grove__log_open(&log, l->root->store, &key, GROVE_STORE_READ, NULL))
 		return;
 	if (!grove__log_stat(log, &st, NULL))
-		*out = (struct grove__search_like){ (int64_t)st.base, (int64_t)st.generation,
-						    (int64_t)st.bytes, st.mtime_ns, (int64_t)st.tail };
+		*out = grove__search_log_like(&st);
 	grove__log_close(log);
 }
 

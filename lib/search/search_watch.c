@@ -17,9 +17,10 @@
  * sure that the path of each directory still leads to it, which is one call for a directory
  * instead of one for a log, and examines the logs that have several names.
  *
- * Where this does not work, all logs are examined each time: for stores that are not
- * directories, on file systems that other machines can write to, with very many directories,
- * or if the user's limit is reached.
+ * A database reports nothing. It is surveyed, which is one question for all its logs.
+ *
+ * Where this does not work, all logs are examined each time: on file systems that other
+ * machines can write to, with very many directories, or if the user's limit is reached.
  */
 #include "search/search.h"
 
@@ -135,8 +136,8 @@ struct grove__search_watch *grove__search_watch_new(struct grove *g)
 		rc = GROVE_ENOTSUP;
 	}
 	for (size_t i = 0; i < g->nr_roots && !rc; i++)
-		rc = g->roots[i].dir ? grove__store_jsonl_dirs(g->roots[i].dir, !g->roots[i].flat, add_dir, w)
-				     : GROVE_ENOTSUP;
+		if (g->roots[i].dir)
+			rc = grove__store_jsonl_dirs(g->roots[i].dir, !g->roots[i].flat, add_dir, w);
 	if (!rc)
 		return w;
 	grove__search_watch_free(w);
@@ -270,6 +271,22 @@ static bool is_same(const struct grove__search_like *a, const struct grove__sear
 	       a->ctime == b->ctime && a->gone == b->gone && a->linked == b->linked;
 }
 
+/* Compares a log with what it was. */
+static void compare(struct grove__search_watch *w, struct grove_search *s, uint32_t i,
+		    const struct grove__search_like *now)
+{
+	struct grove__search_like *was = &s->like[i];
+
+	if (is_same(now, was))
+		return;
+	/*
+	 * It may now be another name of a file that is searched already, or make an archived
+	 * copy superfluous.
+	 */
+	more_news(w, now->gone || now->linked || was->linked || !was->size ? SEARCH_NAMES_CHANGED : SEARCH_LOGS);
+	*was = *now;
+}
+
 static void examine(struct grove__search_watch *w, struct grove_search *s, uint32_t i)
 {
 	struct grove__search_like now;
@@ -279,14 +296,57 @@ static void examine(struct grove__search_watch *w, struct grove_search *s, uint3
 		return;
 	}
 	grove__search_log_look(&s->sweep.logs[i], w->path.ptr, NULL, &now);
-	if (is_same(&now, &s->like[i]))
-		return;
-	/*
-	 * It may now be another name of a file that is searched already, or make an archived
-	 * copy superfluous.
-	 */
-	more_news(w, now.gone || now.linked || s->like[i].linked || !s->like[i].size ? SEARCH_NAMES_CHANGED : SEARCH_LOGS);
-	s->like[i] = now;
+	compare(w, s, i, &now);
+}
+
+/* ----------------------------------------------------------------- databases */
+
+struct surveying {
+	struct grove__search_watch *w;
+	struct grove_search *s;
+	const struct grove__root *root;
+	uint32_t nr;                 /* logs that it has */
+};
+
+static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+{
+	struct surveying *x = payload;
+	struct grove__search_like now = grove__search_log_like(st);
+	uint32_t i = grove__sweep_index(&x->s->sweep, x->root, key, &x->w->path);
+
+	x->nr++;
+	if (i == GROVE_NO_ENTRY)
+		more_news(x->w, SEARCH_NAMES_CHANGED);
+	else
+		compare(x->w, x->s, i, &now);
+	return 0;
+}
+
+/* How many logs are known of a store, and not gone. Several roots may be in it. */
+static uint32_t count_of(const struct grove_search *s, const struct grove_store *store)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->sweep.nr; i++)
+		nr += !s->like[i].gone && !strcmp(s->sweep.logs[i].root->store->url, store->url);
+	return nr;
+}
+
+static void survey_all(struct grove__search_watch *w, struct grove_search *s)
+{
+	struct surveying x = { .w = w, .s = s };
+
+	for (size_t i = 0; i < s->g->nr_roots && w->news < SEARCH_NAMES_CHANGED; i++) {
+		x.root = &s->g->roots[i];
+		x.nr = 0;
+		if (x.root->dir)
+			continue;
+		/* whoever lists its logs will be told what is wrong */
+		if (grove__store_survey(x.root->store, surveyed, &x, NULL))
+			w->news = SEARCH_DIRS_CHANGED;
+		else if (x.nr != count_of(s, x.root->store))
+			more_news(w, SEARCH_NAMES_CHANGED);
+	}
 }
 
 enum grove__search_news grove__search_watch_take(struct grove__search_watch *w, struct grove_search *s)
@@ -296,6 +356,7 @@ enum grove__search_news grove__search_watch_take(struct grove__search_watch *w, 
 	w->news = SEARCH_SAME;
 	if (!grove__sys_dirs_take(w->fd, reported, &t) || !dirs_are_there(w))
 		w->news = SEARCH_DIRS_CHANGED;
+	survey_all(w, s);
 	for (uint32_t i = 0; i < s->sweep.nr && w->news < SEARCH_NAMES_CHANGED; i++)
 		if (s->like[i].linked || s->like[i].gone || (t.any && w->touched[i]))
 			examine(w, s, i);

@@ -181,9 +181,10 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_LIST_SUBS_OF] = "SELECT project, session, subpath FROM sessions "
 			     "WHERE subpath <> '' AND project = ?",
 	/* with max() over the lines of another row's session, MySQL would read them all */
-	[SQL_SURVEY] = "SELECT s.project, s.session, s.subpath, s.generation, s.rev, "
-		       "(SELECT e.seq FROM entries e WHERE e.session_id = s.session_id "
-		       "ORDER BY e.seq DESC LIMIT 1) FROM sessions s",
+	[SQL_SURVEY] = "SELECT s.project, s.session, s.subpath, s.generation, s.rev, s.updated, e.seq, "
+		       "e.`stored` FROM sessions s LEFT JOIN entries e ON e.session_id = s.session_id "
+		       "AND e.seq = (SELECT m.seq FROM entries m WHERE m.session_id = s.session_id "
+		       "ORDER BY m.seq DESC LIMIT 1)",
 	[SQL_RENAME] = "UPDATE sessions SET project = ?, session = ?, subpath = ? WHERE session_id = ?",
 	[SQL_DROP_SESSION] = "DELETE FROM sessions WHERE session_id = ?",
 	[SQL_DROP_ENTRIES] = "DELETE FROM entries WHERE session_id = ?",

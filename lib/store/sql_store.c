@@ -274,7 +274,13 @@ static int copy_surveyed(struct sql_conn *c, struct sql_row *row, struct copied 
 
 	x->st = (struct grove_store_log_stat){ .generation = (uint64_t)row->number[3],
 					       .base = (uint64_t)row->number[4],
-					       .tail = row->null[5] ? 0 : (uint64_t)row->number[5] + 1 };
+					       .mtime_ms = row->number[5] };
+	if (!row->null[6]) {
+		x->st.tail = (uint64_t)row->number[6] + 1;
+		if (row->number[7] > x->st.mtime_ms)
+			x->st.mtime_ms = row->number[7];
+	}
+	x->st.mtime_ns = x->st.mtime_ms * 1000000;
 	x->key = (struct grove_key){ text(c, row, 0, &all->names, d), text(c, row, 1, &all->names, d),
 				     text(c, row, 2, &all->names, d) };
 	return x->key.project && x->key.session && x->key.subpath ? 0 : grove__fail_nomem(d);

@@ -146,6 +146,8 @@ static int note_surveyed(void *payload, const struct grove_key *key,
 	assert_int_equal(st->tail, now.tail);
 	assert_int_equal(st->generation, now.generation);
 	assert_int_equal(st->base, now.base);
+	assert_int_equal(st->mtime_ms, now.mtime_ms);
+	assert_int_equal(st->mtime_ns, now.mtime_ns);
 	grove__log_close(log);
 	return note_key(payload, key);
 }

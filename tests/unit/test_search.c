@@ -47,6 +47,7 @@ struct session {
 struct place {
 	char dir[400], cache[500], db[600];
 	char store[600];             /* a directory, until a test takes something else */
+	char other[600];             /* another store; empty: none */
 	struct session s[SESSIONS];
 	struct chance c;
 	bool indexed;                /* there must be an index */
@@ -61,9 +62,9 @@ static const char *nothing(void *payload, const char *name)
 
 static struct grove *open_world(const struct place *p, bool cached)
 {
-	const char *stores[] = { p->store };
+	const char *stores[] = { p->store, p->other };
 	struct grove_options opt = { .size = sizeof(opt), .cwd = p->dir, .home = p->dir, .getenv = nothing,
-				     .stores = stores, .nr_stores = 1, .cache = cached ? p->cache : "" };
+				     .stores = stores, .nr_stores = *p->other ? 2 : 1, .cache = cached ? p->cache : "" };
 	struct grove *g;
 
 	assert_int_equal(grove_open(&opt, &g), 0);
@@ -521,11 +522,12 @@ static void a_search_that_watches_sees_what_happens(void **state)
 static void put_session(struct place *p, const char *name, const char *text)
 {
 	char path[1200], bytes[600];
+	const char *file = strrchr(name, '/') + 1;
 	int n = snprintf(bytes, sizeof(bytes),
-			 "{\"type\":\"session\",\"version\":3,\"id\":\"i\",\"timestamp\":\"2026-05-03T09:00:00.000Z\","
+			 "{\"type\":\"session\",\"version\":3,\"id\":\"%.*s\",\"timestamp\":\"2026-05-03T09:00:00.000Z\","
 			 "\"cwd\":\"/w\"}\n{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,"
 			 "\"timestamp\":\"2026-05-03T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"%s\"}}\n",
-			 text);
+			 (int)strcspn(file, "."), file, text);
 
 	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	file_put(path, O_CREAT | O_TRUNC, bytes, (size_t)n);
@@ -607,6 +609,70 @@ static void a_watch_notices_what_the_system_does_not_report(void **state)
 	if (s->watch)
 		assert_ptr_equal(s->sweep.logs, listed);
 	grove_search_close(s);
+	grove_close(g);
+}
+
+static void copy_to_other(struct place *p, struct grove *g, const char *name)
+{
+	struct grove_buf id = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	char from[1200];
+
+	snprintf(from, sizeof(from), "%s/%s", p->dir, name);
+	assert_int_equal(grove_copy(g, from, p->other, &id, &path), 0);
+	grove_buf_release(&id);
+	grove_buf_release(&path);
+}
+
+static void append_to(struct grove *g, const char *what, const char *message)
+{
+	struct grove_session *session;
+
+	assert_int_equal(grove_session_open(g, what, GROVE_OPEN_WRITE, &session), 0);
+	assert_int_equal(grove_session_append(session, grove__slice_str(message), NULL, NULL), 0);
+	grove_session_close(session);
+}
+
+static void a_watch_asks_databases_what_changed(void **state)
+{
+	struct place *p = *state;
+	struct grove_search *s;
+	const void *listed;
+	struct grove *g, *writer;
+
+	snprintf(p->other, sizeof(p->other), "sqlite:%s/other.db", p->dir);
+	make_dir(p, "out");
+	put_session(p, "out/one.jsonl", "alpha");
+	put_session(p, "s/two.jsonl", "alpha");
+	g = open_world(p, true);
+	writer = open_world(p, false);
+	copy_to_other(p, writer, "out/one.jsonl");
+	update_index(p);
+	s = open_watch(g, p);
+	assert_watch_same(p, s, "alpha");
+	/* neither what is unchanged nor what was appended makes it list everything */
+	listed = s->sweep.logs;
+	assert_watch_same(p, s, "alpha");
+	append_to(writer, "one", "{\"role\":\"user\",\"content\":\"alpha betamax\"}");
+	assert_watch_same(p, s, "betamax");
+	put_session(p, "s/two.jsonl", "alpha gamma");
+	assert_watch_same(p, s, "gamma");
+	update_index(p);
+	assert_watch_same(p, s, "alpha");
+	if (s->watch)
+		assert_ptr_equal(s->sweep.logs, listed);
+	/* sessions come, go, and come again with as many lines */
+	put_session(p, "out/three.jsonl", "delta");
+	copy_to_other(p, writer, "out/three.jsonl");
+	assert_watch_same(p, s, "delta");
+	update_index(p);
+	assert_int_equal(grove_remove(writer, "three", GROVE_REMOVE_NO_TRASH), 0);
+	assert_watch_same(p, s, "delta");
+	put_session(p, "out/three.jsonl", "naive");
+	copy_to_other(p, writer, "out/three.jsonl");
+	assert_watch_same(p, s, "naive");
+	assert_watch_same(p, s, "delta");
+	grove_search_close(s);
+	grove_close(writer);
 	grove_close(g);
 }
 
@@ -1429,6 +1495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_watches_sees_what_happens, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_watch_notices_what_the_system_does_not_report, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_watch_asks_databases_what_changed, setup, teardown),
 		cmocka_unit_test(whether_a_text_matches_is_known_from_the_words_around),
 		cmocka_unit_test_setup_teardown(words_beside_a_phrase_count_where_some_must_not_occur, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),

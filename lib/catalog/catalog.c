@@ -29,7 +29,7 @@
 #include <stdlib.h>
 
 /* The version of the tables, and of the meaning of their bytes. */
-#define VERSION "9"
+#define VERSION "10"
 #define TICK_NS INT64_C(100000000)
 /* If times are whole seconds, the resolution may be as coarse as two of them. */
 #define COARSE_NS INT64_C(2500000000)
@@ -543,7 +543,8 @@ static void find_gone(struct grove__catalog *c, struct gone *out)
 		sqlite3_bind_int64(st, 1, (int64_t)(start >> 1));
 	for (size_t n = 0; st && n < GONE_MAX && sqlite3_step(st) == SQLITE_ROW; n++) {
 		const char *path = (const char *)sqlite3_column_text(st, 1);
-		int err = path ? grove__sys_lstat(path, &now) : -ENOENT;
+		/* those of logs in databases are no paths */
+		int err = path && *path != '/' ? 0 : path ? grove__sys_lstat(path, &now) : -ENOENT;
 
 		if (err == -ENOENT || err == -ENOTDIR)
 			out->id[out->nr++] = sqlite3_column_int64(st, 0);

@@ -67,6 +67,7 @@ struct lister {
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
 	const char *project;             /* and the project of the last one */
+	bool with_subs;                  /* a survey also has those of sub-agents that are listed */
 	grove__catalog_need need;        /* how many tasks there are, once that is known */
 	bool loaded;                     /* the catalog has been loaded, if there is one */
 	bool has_archive;                /* one of the roots is */
@@ -195,11 +196,9 @@ static int begin_batch(struct lister *li)
 	return rc;
 }
 
-static int collect(void *payload, const struct grove_key *key)
+static int add_task(struct lister *li, const struct grove_key *key, struct grove__list_task t)
 {
-	struct lister *li = payload;
 	struct batch *b = li->filling;
-	struct grove__list_task t = { .root = li->root };
 	int rc;
 
 	grove__buf_clear(&li->path);
@@ -208,6 +207,7 @@ static int collect(void *payload, const struct grove_key *key)
 		return grove__fail_nomem(li->d);
 	if (!li->project || strcmp(li->project, key->project))
 		li->project = grove__arena_dup(&li->names, grove__slice_str(key->project));
+	t.root = li->root;
 	t.project = li->project;
 	t.url = li->url;
 	if (!t.project)
@@ -217,6 +217,22 @@ static int collect(void *payload, const struct grove_key *key)
 		return rc;
 	b->tasks[b->nr++] = t;
 	return b->nr < BATCH || li->recalls ? 0 : begin_batch(li);
+}
+
+static int collect(void *payload, const struct grove_key *key)
+{
+	return add_task(payload, key, (struct grove__list_task){ .root = NULL });
+}
+
+static int collect_surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+{
+	struct lister *li = payload;
+	struct grove__list_task t = { .root = NULL };
+
+	if (*key->subpath && !li->with_subs)
+		return 0;
+	grove__list_surveyed(&t, st);
+	return add_task(li, key, t);
 }
 
 /* --- one session --- */
@@ -552,6 +568,14 @@ static bool is_flat(const struct lister *li, const struct grove__root *root)
 	return li->opt->flags & GROVE_LIST_FLAT && root->dir;
 }
 
+/* A database tells in one answer which sessions it has, and whether they are as they were. */
+static int gather_survey(struct lister *li)
+{
+	int rc = li->cwd ? 0 : grove__root_lists_subs(li->g, li->root, &li->with_subs, li->d);
+
+	return rc ? rc : grove__store_survey(li->root->store, collect_surveyed, li, li->d);
+}
+
 static int gather(struct lister *li)
 {
 	struct grove *g = li->g;
@@ -560,6 +584,7 @@ static int gather(struct lister *li)
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		li->root = &g->roots[i];
 		li->project = NULL;
+		li->with_subs = false;
 		li->url = grove__arena_dup(&li->out->texts, grove__slice_str(li->root->store->url));
 		if (!li->url) {
 			rc = grove__fail_nomem(li->d);
@@ -567,6 +592,10 @@ static int gather(struct lister *li)
 		}
 		if (is_flat(li, li->root)) {
 			rc = grove__store_list(li->root->store, "", collect, li, li->d);
+			continue;
+		}
+		if (!li->root->dir && !li->root->archive && grove__store_has_survey(li->root->store)) {
+			rc = gather_survey(li);
 			continue;
 		}
 		rc = grove__root_list(g, li->root, collect, li, li->d);

@@ -13,6 +13,7 @@
 #include "catalog/catalog.h"
 
 #include "base/crc32c.h"
+#include "sys/clock.h"
 
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@
 #define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter file is read as a whole */
 #define END ((uint64_t)64 << 10)         /* of the beginning and the end */
 #define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
+#define COPYING_MS 60000
 #define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
@@ -37,6 +39,7 @@ void grove__list_reader_release(struct grove__list_reader *r)
 	grove__arena_release(&r->tmp);
 	grove__arena_release(&r->line);
 	grove__buf_release(&r->named);
+	grove__buf_release(&r->name);
 }
 
 void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect)
@@ -336,24 +339,11 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	return 0;
 }
 
-/*
- * Reads a file of the session, or ("../NAME") one in its directory; `out` NULL: only
- * checks that it exists.
- */
-static int beside(void *payload, const char *name, struct grove_buf *out)
+static int ask_store(const struct grove__list_task *t, const char *name, struct grove_buf *out)
 {
-	struct grove__list_one *x = payload;
-	const struct grove__list_task *t = x->task;
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_store_log *log;
-	bool there, settled;
 
-	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
-		return GROVE_ENOMEM;
-	x->unsettled |= !settled || strpbrk(name, " \n");
-	/* most sessions have none, and asking the store takes longer */
-	if (t->is_file && !there)
-		return GROVE_ENOTFOUND;
 	if (!strncmp(name, "../", 3)) {
 		key.session = name + 3;
 		if (grove__log_open(&log, t->root->store, &key, GROVE_STORE_READ, NULL))
@@ -362,6 +352,60 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 		return 0;
 	}
 	return out ? grove__store_attach_get(t->root->store, &key, name, out, NULL) : GROVE_EINVAL;
+}
+
+/*
+ * What belongs to a session in a database has no times. So of a session that has it,
+ * nothing is remembered; of the others, that they have not.
+ */
+static int beside_in_store(struct grove__list_one *x, const char *name, struct grove_buf *out)
+{
+	int rc = ask_store(x->task, name, out);
+
+	if (rc != GROVE_ENOTFOUND || strchr(name, '\n'))
+		x->unsettled = true;
+	else if (grove__buf_add_str(&x->asked, name) || grove__buf_add_char(&x->asked, '\n'))
+		rc = GROVE_ENOMEM;
+	return rc;
+}
+
+/* True if a session in a database still has none of what it had not. */
+static bool store_holds(const struct grove__list_task *t, const char *asked)
+{
+	struct grove_buf name = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
+	bool holds = true;
+
+	for (const char *p = asked; p && *p && holds;) {
+		size_t n = strcspn(p, "\n");
+
+		grove__buf_clear(&name);
+		holds = p[n] && !grove__buf_add(&name, p, n) && ask_store(t, name.ptr, &out) == GROVE_ENOTFOUND;
+		p += n + 1;
+	}
+	grove__buf_release(&name);
+	grove__buf_release(&out);
+	return holds;
+}
+
+/*
+ * Reads a file of the session, or ("../NAME") one in its directory; `out` NULL: only
+ * checks that it exists.
+ */
+static int beside(void *payload, const char *name, struct grove_buf *out)
+{
+	struct grove__list_one *x = payload;
+	const struct grove__list_task *t = x->task;
+	bool there, settled;
+
+	if (t->is_surveyed)
+		return beside_in_store(x, name, out);
+	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
+		return GROVE_ENOMEM;
+	x->unsettled |= !settled || strpbrk(name, " \n");
+	/* most sessions have none, and asking the store takes longer */
+	if (t->is_file && !there)
+		return GROVE_ENOTFOUND;
+	return ask_store(t, name, out);
 }
 
 /* Completes what depends on the whole log. Returns 1 if it is not for a list. */
@@ -399,6 +443,8 @@ static void fill(const struct grove__list_reader *r, const struct grove__list_on
 	l->created = x->header.time;
 	l->modified = modified(r->dialect, x);
 	l->messages = x->part ? GROVE_NO_COUNT : x->sum.messages;
+	l->bytes = x->log.bytes;
+	l->mtime_ns = x->log.mtime_ns;
 	l->asked = x->asked.len ? x->asked.ptr : NULL;
 }
 
@@ -481,14 +527,33 @@ static bool reads_alike(struct grove__list_reader *r, const struct grove__list_o
 	return x->l.around && !likely_dialect(r, x->task, &likely) && !strcmp(x->l.around, likely->name);
 }
 
-/* Looks up what an earlier list found, if the file has not changed. */
+/* The name of a log in the catalog; NULL if out of memory. */
+static const char *name_in_catalog(struct grove__list_reader *r, const struct grove__list_task *t)
+{
+	if (t->is_file)
+		return t->path;
+	grove__buf_clear(&r->name);
+	return grove__buf_addf(&r->name, "%s\n%s\n%s\n%s", t->url, t->project, t->session, t->sub) ? NULL : r->name.ptr;
+}
+
+/* Looks up what an earlier list found, if the log has not changed. */
 static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 {
+	const struct grove__list_task *t = x->task;
+	const char *name = name_in_catalog(r, t);
 	struct grove_slice bytes;
 
-	return grove__catalog_find(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) &&
-	       grove__listed_unpack(bytes, &x->l) && reads_alike(r, x) &&
-	       (is_elsewhere(r, x) || grove__listed_holds(x->l.asked, x->task->path));
+	if (!name || !grove__catalog_find(r->catalog, name, &x->st, &r->tmp, &bytes) ||
+	    !grove__listed_unpack(bytes, &x->l) || !reads_alike(r, x))
+		return false;
+	if (!r->recalls && !is_elsewhere(r, x) &&
+	    !(t->is_file ? grove__listed_holds(x->l.asked, t->path) : store_holds(t, x->l.asked)))
+		return false;
+	if (!t->is_file) {
+		x->st.size = x->l.bytes;
+		x->st.mtime_ns = x->l.mtime_ns;
+	}
+	return true;
 }
 
 /* Looks up what an earlier list found, changed or not, unless it is a session of this directory. */
@@ -505,25 +570,47 @@ static bool recall(struct grove__list_reader *r, struct grove__list_task *t, str
 	return true;
 }
 
+/*
+ * A log that changed before it was read is not remembered. Neither is one in a database as
+ * long as it may be a copy that is being made: its own time is recorded at the end.
+ */
+static bool is_as_before(const struct grove__list_one *x)
+{
+	struct grove__list_task now = { .root = NULL };
+
+	if (x->task->is_file)
+		return x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns && x->log.ctime_ns == x->st.ctime_ns;
+	grove__list_surveyed(&now, &x->log);
+	return now.st.dev == x->st.dev && now.st.ino == x->st.ino && now.st.size == x->st.size &&
+	       grove__sys_now_ms() - x->st.mtime_ns / 1000000 >= COPYING_MS;
+}
+
 static void remember(struct grove__list_reader *r, const struct grove__list_one *x)
 {
 	const struct grove__listed *l = &x->l;
 	struct grove_buf bytes = GROVE_BUF_INIT;
 	/* a failure may be temporary, but bytes that are not a session stay that way */
 	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
-	/* a file that changed meanwhile is not remembered */
-	bool same = x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns &&
-		    x->log.ctime_ns == x->st.ctime_ns;
+	const char *name = name_in_catalog(r, x->task);
 
-	if (final && same && !x->unsettled && (!l->asked || !*x->task->sub) &&
+	if (final && name && is_as_before(x) && !x->unsettled && (!l->asked || !*x->task->sub) &&
 	    !grove__listed_pack(l, &bytes))
-		grove__catalog_put(r->catalog, x->task->path, &x->st, grove__buf_slice(&bytes));
+		grove__catalog_put(r->catalog, name, &x->st, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
 }
 
 void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
 {
+	if (t->is_surveyed)
+		return;
 	t->is_file = *t->path && !grove__sys_dir_stat(near, t->path, &t->st);
+}
+
+void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log)
+{
+	t->is_surveyed = true;
+	t->st = (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
+					  .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
 }
 
 bool grove__list_is_empty(const struct grove__list_task *t)
@@ -536,7 +623,7 @@ int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__fail_clear(why);
-	if (r->recalls) {
+	if (r->recalls && !t->is_surveyed) {
 		x->known = recall(r, t, x);
 		if (x->known)
 			return x->l.rc;
@@ -546,11 +633,11 @@ int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
 	if (!r->any && grove__list_is_empty(t))
 		return GROVE_EDAMAGED;
-	x->known = t->is_file && is_known(r, x) && !(r->any && x->l.rc == 1);
+	x->known = (t->is_file || t->is_surveyed) && is_known(r, x) && !(r->any && x->l.rc == 1);
 	if (x->known)
 		return x->l.rc;
 	read_session(r, x, why);
-	if (t->is_file && r->catalog && !x->part && !(r->any && x->hidden))
+	if ((t->is_file || t->is_surveyed) && r->catalog && !x->part && !(r->any && x->hidden))
 		remember(r, x);
 	/* as it was read, not as it was at first */
 	x->st.size = x->log.bytes;

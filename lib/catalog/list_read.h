@@ -16,8 +16,12 @@ struct grove__list_task {
 	const char *project, *session, *sub;
 	const char *path;                    /* or what identifies it */
 	const char *url;                     /* the store's */
-	struct grove__sys_stat st;           /* of its file, if it is one (grove__list_look()) */
-	bool is_file;
+	/*
+	 * Of its file, if it is one (grove__list_look()); of a log in a database, what the
+	 * survey says (grove__list_surveyed()).
+	 */
+	struct grove__sys_stat st;
+	bool is_file, is_surveyed;
 };
 
 /* Belongs to one thread, and reads one session after the other. */
@@ -28,6 +32,7 @@ struct grove__list_reader {
 	const struct grove__dialect *dialect;
 	struct grove__arena tmp;             /* good for this session */
 	struct grove__arena line;            /* good for one line, of a dialect with a tally */
+	struct grove_buf name;               /* in the catalog, of a log in a database */
 	bool any;                            /* named by the caller: lists may leave it out */
 	bool ends;                           /* the two ends suffice: do not count messages */
 	bool recalls;                        /* what is known counts unchecked; the others were not looked at */
@@ -75,6 +80,8 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
  * `near`: see grove__sys_dir_stat().
  */
 void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near);
+/* Sets the state of a log in a database. */
+void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log);
 /* True if the file is empty, and so not a session. */
 bool grove__list_is_empty(const struct grove__list_task *t);
 /*

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 struct numbers {
-	int64_t created, modified, newest;
-	uint64_t messages, mark;
+	int64_t created, modified, newest, mtime_ns;
+	uint64_t messages, bytes, mark;
 	uint32_t mark_crc;
 	int32_t rc;
 	uint8_t has_slot, has_time, reserved[6];
@@ -37,7 +37,7 @@ static int add_text(struct grove_buf *out, const char *text, size_t len)
 int grove__listed_pack(const struct grove__listed *l, struct grove_buf *out)
 {
 	const struct numbers n = { .created = l->created, .modified = l->modified, .newest = l->newest,
-				   .messages = l->messages, .mark = l->mark, .mark_crc = l->mark_crc,
+				   .mtime_ns = l->mtime_ns, .messages = l->messages, .bytes = l->bytes, .mark = l->mark, .mark_crc = l->mark_crc,
 				   .rc = l->rc, .has_slot = l->has_slot, .has_time = l->has_time };
 	const char *const texts[FIRST] = {
 		[DIALECT] = l->dialect ? l->dialect->name : NULL, [AROUND] = l->around, [ID] = l->id,
@@ -91,8 +91,8 @@ bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l)
 		.dialect = texts[DIALECT] ? grove__dialect_find(texts[DIALECT]) : NULL,
 		.around = texts[AROUND], .rc = n.rc, .id = texts[ID], .cwd = texts[CWD],
 		.name = texts[NAME], .parent = texts[PARENT], .why = texts[WHY], .asked = texts[ASKED],
-		.first = texts[FIRST], .first_len = len, .created = n.created, .modified = n.modified,
-		.messages = n.messages, .mark = n.mark, .mark_crc = n.mark_crc, .has_slot = n.has_slot,
+		.first = texts[FIRST], .first_len = len, .created = n.created, .modified = n.modified, .mtime_ns = n.mtime_ns,
+		.messages = n.messages, .bytes = n.bytes, .mark = n.mark, .mark_crc = n.mark_crc, .has_slot = n.has_slot,
 		.has_time = n.has_time, .newest = n.newest, .slot = texts[SLOT], .title = texts[TITLE],
 		.said = texts[SAID],
 	};

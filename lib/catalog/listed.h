@@ -19,6 +19,8 @@ struct grove__listed {
 	size_t first_len;
 	int64_t created, modified;
 	uint64_t messages;
+	uint64_t bytes;              /* of the log, and its time: no survey tells these */
+	int64_t mtime_ns;
 	/* Other files that it depends on, one per line (grove__listed_note()). NULL: none. */
 	const char *asked;
 	/*

@@ -236,6 +236,11 @@ static int ask_one(void *payload, const struct grove_key *key)
 	return rc ? rc : s->fn(s->payload, key, &st);
 }
 
+bool grove__store_has_survey(const struct grove_store *st)
+{
+	return st->ops->survey;
+}
+
 int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *payload,
 			struct grove_detail *d)
 {

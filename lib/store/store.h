@@ -46,6 +46,8 @@ int grove__store_list(struct grove_store *st, const char *project, grove_key_fn 
 		      void *payload, struct grove_detail *d);
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
 			   void *payload, struct grove_detail *d);
+/* True if a survey takes less than asking each log. */
+bool grove__store_has_survey(const struct grove_store *st);
 int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *payload,
 			struct grove_detail *d);
 /* The file that everything in the store is written to, NULL if there is no such file. */

@@ -71,16 +71,23 @@ int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn
 			     : grove__store_list(root->store, NULL, fn, payload, d);
 }
 
-int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
-			  void *payload, struct grove_detail *d)
+int grove__root_lists_subs(struct grove *g, struct grove__root *root, bool *yes, struct grove_detail *d)
 {
 	const struct grove__dialect *dialect = g->forced ? g->forced : root->dialect;
 
 	if (!dialect && grove__peek_root_likely(g, root, "", &dialect))
 		return grove__fail_nomem(d);
-	return dialect->list.with_subagents && !root->flat
-		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
-		       : 0;
+	*yes = dialect->list.with_subagents && !root->flat;
+	return 0;
+}
+
+int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
+			  void *payload, struct grove_detail *d)
+{
+	bool yes = false;
+	int rc = grove__root_lists_subs(g, root, &yes, d);
+
+	return rc || !yes ? rc : grove__store_list_subs(root->store, NULL, fn, payload, d);
 }
 
 /* ------------------------------------------------------- stores that were named */

@@ -196,6 +196,8 @@ int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn
 		     struct grove_detail *d);
 /* True if this is a copy in an archive, and the original is in another root. */
 bool grove__root_is_copy(const struct grove *g, const struct grove__root *root, const struct grove_key *key);
+/* Does it list the logs of sub-agents among all sessions? */
+int grove__root_lists_subs(struct grove *g, struct grove__root *root, bool *yes, struct grove_detail *d);
 /*
  * Lists the logs of sub-agents, as keys with a subpath, for agents that list them
  * among all sessions.

@@ -25,6 +25,8 @@
 
 #include "../lib/chance.h"
 #include "../lib/world.h"
+#include "image/image.h"
+#include "store/store.h"
 
 /* --------------------------------------------------------------- the clock */
 
@@ -95,12 +97,14 @@ static const char *db_of(const struct world *w)
 }
 
 static const char *only;         /* the directory that is listed; NULL: all */
+static const char *database;     /* lists this store; NULL: what is found in the home directory */
 
 /* Everything, as JSON; `cache` "": none. */
 static struct grove_buf list_as(const struct world *w, const char *cache, const char *dialect, int shape)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .dialect = dialect,
-				   .getenv = no_variables, .cache = cache, .trace = trace };
+				   .getenv = no_variables, .cache = cache, .trace = trace,
+				   .stores = database ? &database : NULL, .nr_stores = database ? 1 : 0 };
 	struct grove_list_options lo = { .size = sizeof(lo), .cwd = only,
 					.flags = (only ? 0 : GROVE_LIST_ALL) | (shape ? GROVE_LIST_SHAPE : 0) };
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -147,7 +151,7 @@ static int set_up(void **state)
 {
 	skew = HOUR;
 	stopped = 0;
-	only = NULL;
+	only = database = NULL;
 	return world_setup(state);
 }
 
@@ -443,6 +447,99 @@ static void a_dialect_that_is_forced_is_not_what_was_known(void **state)
 		assert_same_as(w, "claude", 1, "claude");
 		assert_same_as(w, "xcsh", 1, "xcsh");
 	}
+}
+
+/* ---------------------------------------------------------------- databases */
+
+static void append_lines(struct grove_store_log *log, const struct grove_buf *b)
+{
+	struct grove_detail d;
+
+	for (size_t at = 0, n; at < b->len; at += n + 1) {
+		struct grove_store_record r = { .time = GROVE_NO_TIME };
+		struct grove_store_appended done;
+
+		n = (size_t)((char *)memchr(b->ptr + at, '\n', b->len - at) - (b->ptr + at));
+		r.line = grove__slice(b->ptr + at, n);
+		assert_int_equal(grove__log_append(log, &r, 1, GROVE_NO_SEQ, GROVE_SYNC_NONE, &done, &d), 0);
+	}
+}
+
+/* Changes a session of the database, in one of the ways that are there. */
+static void change_in_database(struct grove_store *st, struct chance *c)
+{
+	enum kind kind = chance_below(c, KINDS);
+	unsigned nr = chance_below(c, 4), what = chance_below(c, 8);
+	struct grove_key key = { kind == CLAUDE ? "-w" : "--w--", NULL, "" };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_store_log *log;
+	struct grove_detail d;
+	char name[100], title[60];
+	int rc;
+
+	snprintf(name, sizeof(name), kind == CLAUDE ? "ee%06x-1111-4111-8111-111111111111.jsonl"
+						    : "2026-01-01T00-00-00-000Z_s%u.jsonl", nr);
+	key.session = name;
+	rc = what < 2 ? grove__store_remove(st, &key, &d) : 0;
+	assert_true(!rc || rc == GROVE_ENOTFOUND);
+	rc = grove__log_open(&log, st, &key, GROVE_STORE_WRITE, &d);
+	if (rc == GROVE_ENOTFOUND) {
+		assert_int_equal(add_header(&b, c, kind, nr), 0);
+		assert_int_equal(add_line(&b, c, kind, nr, 1), 0);
+		assert_int_equal(grove__log_open(&log, st, &key, GROVE_STORE_CREATE, &d), 0);
+		append_lines(log, &b);
+		/* a copy has the time of what it was copied from */
+		if (chance_below(c, 2))
+			grove__time_keep(log, INT64_C(1700000000) * 1000000000 + chance_below(c, 1000000));
+	} else if (what == 2 && kind == CLAUDE) {
+		snprintf(title, sizeof(title), "{\"customTitle\":\"beside %u\"}", chance_below(c, 10));
+		assert_int_equal(grove__store_attach_put(st, &key, "custom-title.json", grove__slice_str(title), &d), 0);
+	} else if (what == 3) {
+		struct grove_store_log_stat now;
+
+		assert_int_equal(grove__log_stat(log, &now, &d), 0);
+		assert_int_equal(grove__log_cut(log, now.tail - 1, now.tail, GROVE_SYNC_NONE, &d), 0);
+	} else {
+		assert_int_equal(add_line(&b, c, kind, nr, 100 + chance_below(c, 1000)), 0);
+		append_lines(log, &b);
+	}
+	grove__log_close(log);
+	grove__buf_release(&b);
+}
+
+static void a_random_database_is_listed_the_same(void **state)
+{
+	struct world *w = *state;
+	struct chance c = chance_begin("a_random_database_is_listed_the_same");
+	struct grove_store *st;
+	struct grove_detail d;
+	unsigned unread = 0;
+	char url[4300];
+
+	snprintf(url, sizeof(url), "sqlite:%s/sessions.db", w->dir);
+	assert_int_equal(grove__store_init(NULL, url, &d), 0);
+	assert_int_equal(grove__store_open(&st, url, &d), 0);
+	database = url;
+	for (unsigned turn = 0; turn < 120; turn++) {
+		unsigned nr = chance_below(&c, 4);
+		char when[64];
+
+		skew = 0;
+		for (unsigned i = 0; i < nr; i++)
+			change_in_database(st, &c);
+		/* sometimes before it counts as settled */
+		skew = chance_below(&c, 4) ? HOUR : 0;
+		snprintf(when, sizeof(when), "turn %u", turn);
+		only = chance_below(&c, 2) ? "/w" : "/w/1";
+		assert_same_as(w, NULL, 0, when);
+		only = NULL;
+		assert_same_as(w, NULL, (int)chance_below(&c, 2), when);
+		skew = HOUR;
+		assert_same(w, when);
+		unread += !assert_same(w, when);
+	}
+	assert_true(unread > 20);
+	grove__store_close(st);
 }
 
 /* ------------------------------------------------------------------ growing */
@@ -1249,6 +1346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CATALOG_TEST(a_random_world_is_listed_the_same),
+		CATALOG_TEST(a_random_database_is_listed_the_same),
 		CATALOG_TEST(what_is_known_is_not_read_again),
 		CATALOG_TEST(what_changes_now_is_not_remembered),
 		CATALOG_TEST(a_dialect_that_is_forced_is_not_what_was_known),

@@ -272,22 +272,19 @@ static int try_agent(struct search *s, const struct grove_key *key, const char *
 }
 
 /*
- * Takes the id from the name of a log. A database may have the sessions of several agents,
- * and to open each log would take a round trip or more, so there any agent's name will do:
- * *dialect is then that one. Returns false if the name has no id.
+ * Takes the id from the name of a log. A store that was named may have the sessions of any
+ * agent, and to open each of its logs takes long, in a database a round trip or more: there
+ * the name that any agent gives will do. Returns false if the name has no id.
  */
-static bool id_in_name(const struct search *s, const char *file, const struct grove__dialect **dialect,
+static bool id_in_name(const struct search *s, const char *file, const struct grove__dialect *likely,
 		       struct grove_slice *id)
 {
-	bool any = !s->root->dir && !s->g->forced && !s->root->dialect;
-	const struct grove__dialect *d = *dialect;
+	bool any = !s->g->forced && !s->root->dialect;
 	int64_t time;
 
-	for (unsigned i = 0; d; d = any ? grove__dialect_at(i++) : NULL)
-		if (d->paths.parse_file_name(grove__slice_str(file), &time, id)) {
-			*dialect = d;
+	for (unsigned i = 0; likely; likely = any ? grove__dialect_at(i++) : NULL)
+		if (likely->paths.parse_file_name(grove__slice_str(file), &time, id))
 			return true;
-		}
 	return false;
 }
 
@@ -307,7 +304,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	rc = 0;
 	if (!dialect && grove__peek_root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
-	if (s->by_header || !id_in_name(s, file, &dialect, &id)) {
+	if (s->by_header || !id_in_name(s, file, dialect, &id)) {
 		rc = id_of(s->g, s->root, key, &b);
 		id = grove__buf_slice(&b);
 	}

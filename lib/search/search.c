@@ -449,8 +449,40 @@ static int find_logs(struct grove_search *s, struct grove_detail *d)
 	return rc;
 }
 
+/* The index is opened while logs are being found. */
+struct opening {
+	struct grove *g;
+	struct grove__pool pool;
+	bool done;                   /* … and this is what came of it */
+	struct grove__search_index *index;
+	struct grove_detail why;
+	int rc;
+};
+
+static void open_index(void *payload, unsigned thread)
+{
+	struct opening *o = payload;
+
+	(void)thread;
+	grove__fail_clear(&o->why);
+	o->rc = grove__search_index_open(o->g, &o->index, &o->why);
+	if (o->index)
+		grove__search_index_warm(o->index);
+	o->done = true;
+}
+
+static int take_index(struct opening *o, struct grove__search_index **out, struct grove_detail *why)
+{
+	if (!o->done)
+		return grove__search_index_open(o->g, out, why);
+	o->done = false;
+	*out = o->index;
+	*why = o->why;
+	return o->rc;
+}
+
 /* Finds out which of the logs the index has. `same`: they are as they were the last time. */
-static int ask_index(struct grove_search *s, bool same, struct grove_detail *d)
+static int ask_index(struct grove_search *s, struct opening *o, bool same, struct grove_detail *d)
 {
 	struct grove__search_logs logs = { &s->sweep, s->like, s->look, same };
 	struct grove_detail why;
@@ -460,7 +492,7 @@ static int ask_index(struct grove_search *s, bool same, struct grove_detail *d)
 	for (int i = 0; i < 2 && !s->alone; i++) {
 		grove__fail_clear(&why);
 		logs.same &= s->index != NULL;
-		rc = s->index ? 0 : grove__search_index_open(s->g, &s->index, &why);
+		rc = s->index ? 0 : take_index(o, &s->index, &why);
 		if (!rc && !s->index) {
 			if (why.code)
 				grove__search_note(s->g, &why);
@@ -478,11 +510,19 @@ static int ask_index(struct grove_search *s, bool same, struct grove_detail *d)
 
 static int examine_all(struct grove_search *s, struct grove_detail *d)
 {
+	struct opening o = { .g = s->g };
 	int rc;
 
+	if (!s->index && !s->alone)
+		grove__pool_begin_one(&o.pool, open_index, &o);
 	forget_logs(s);
 	rc = find_logs(s, d);
-	return rc ? rc : ask_index(s, false, d);
+	grove__pool_end(&o.pool);
+	if (!rc)
+		rc = ask_index(s, &o, false, d);
+	else if (o.done)
+		grove__search_index_close(o.index);
+	return rc;
 }
 
 /* After a failure, what is known of the logs is not all: the next refresh examines them. */
@@ -509,7 +549,7 @@ int grove__search_refresh_some(struct grove_search *s, struct grove_detail *d)
 	switch (news) {
 	case SEARCH_SAME:
 	case SEARCH_LOGS:
-		return watched(s, ask_index(s, news == SEARCH_SAME, d));
+		return watched(s, ask_index(s, &(struct opening){ .g = s->g }, news == SEARCH_SAME, d));
 	case SEARCH_NAMES_CHANGED:
 		return watched(s, examine_all(s, d));
 	default:

@@ -162,6 +162,8 @@ void grove__search_watch_forget(struct grove__search_watch *w);
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 			     struct grove_detail *why);
 void grove__search_index_close(struct grove__search_index *ix);
+/* Reads which logs it has, in case there is time for that before it is asked. */
+void grove__search_index_warm(struct grove__search_index *ix);
 /* Throw it away. */
 void grove__search_index_remove(struct grove *g);
 /*

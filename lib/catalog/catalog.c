@@ -416,6 +416,18 @@ bool grove__catalog_lasts(const struct grove__catalog *c)
 	return c && c->all;
 }
 
+struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log)
+{
+	return (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
+					 .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
+}
+
+bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
 			 const struct grove__sys_stat *st, struct grove__arena *tmp,
 			 struct grove_slice *out)
@@ -425,8 +437,7 @@ bool grove__catalog_find(struct grove__catalog *c, const char *path,
 	if (!find_whole(c, path, tmp, &r))
 		return false;
 	*out = r.bytes;
-	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size == st->size &&
-	       r.st.mtime_ns == st->mtime_ns && r.st.ctime_ns == st->ctime_ns;
+	return grove__catalog_same_state(&r.st, st);
 }
 
 bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__sys_stat *st,

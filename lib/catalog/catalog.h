@@ -42,6 +42,9 @@ bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct gr
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
 			   const struct grove__sys_stat *st, struct grove__arena *tmp,
 			   struct grove_slice *out);
+/* The state of a log in a database, as if it were a file. */
+struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log);
+bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b);
 /* True if a file's ctime is so long ago that the next change will have another one. */
 bool grove__catalog_settled(int64_t ctime_ns);
 /* Remembers it. It is written when the catalog is closed; a failure is ignored. */

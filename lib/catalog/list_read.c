@@ -576,12 +576,11 @@ static bool recall(struct grove__list_reader *r, struct grove__list_task *t, str
  */
 static bool is_as_before(const struct grove__list_one *x)
 {
-	struct grove__list_task now = { .root = NULL };
+	struct grove__sys_stat now = grove__catalog_state(&x->log);
 
 	if (x->task->is_file)
 		return x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns && x->log.ctime_ns == x->st.ctime_ns;
-	grove__list_surveyed(&now, &x->log);
-	return now.st.dev == x->st.dev && now.st.ino == x->st.ino && now.st.size == x->st.size &&
+	return now.dev == x->st.dev && now.ino == x->st.ino && now.size == x->st.size &&
 	       grove__sys_now_ms() - x->st.mtime_ns / 1000000 >= COPYING_MS;
 }
 
@@ -609,8 +608,7 @@ void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
 void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log)
 {
 	t->is_surveyed = true;
-	t->st = (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
-					  .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
+	t->st = grove__catalog_state(log);
 }
 
 bool grove__list_is_empty(const struct grove__list_task *t)

@@ -35,9 +35,8 @@ static int add_path(struct grove_buf *b, const struct grove__root *root, const s
 	return rc || !*key->subpath ? rc : grove__buf_addf(b, "/%s", key->subpath);
 }
 
-static int found(void *payload, const struct grove_key *key)
+static int add_log(struct finding *f, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
-	struct finding *f = payload;
 	struct grove__sweep *s = f->s;
 	struct grove__sweep_log log = { .root = f->root };
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -52,12 +51,38 @@ static int found(void *payload, const struct grove_key *key)
 		log.session = grove__arena_dup(&s->texts, grove__slice_str(key->session));
 		log.sub = grove__arena_dup(&s->texts, grove__slice_str(key->subpath));
 		log.path = grove__arena_dup(&s->texts, grove__buf_slice(&path));
+		log.st = st ? grove__arena_alloc(&s->texts, sizeof(*st), 8) : NULL;
 	}
 	grove__buf_release(&path);
-	if (rc || !log.project || !log.session || !log.sub || !log.path)
+	if (rc || !log.project || !log.session || !log.sub || !log.path || !log.st != !st)
 		return grove__fail_nomem(f->d);
+	if (st)
+		memcpy((void *)(uintptr_t)log.st, st, sizeof(*st));
 	s->logs[s->nr++] = log;
 	return 0;
+}
+
+static int found(void *payload, const struct grove_key *key)
+{
+	return add_log(payload, key, NULL);
+}
+
+static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+{
+	struct finding *f = payload;
+
+	return *key->subpath && f->root->flat ? 0 : add_log(f, key, st);
+}
+
+static int find_in(struct finding *f)
+{
+	struct grove_store *st = f->root->store;
+	int rc;
+
+	if (!f->root->dir && grove__store_has_survey(st))
+		return grove__store_survey(st, surveyed, f, f->d);
+	rc = grove__store_list(st, NULL, found, f, f->d);
+	return rc || f->root->flat ? rc : grove__store_list_subs(st, NULL, found, f, f->d);
 }
 
 static int by_path(const void *x, const void *y)
@@ -89,9 +114,7 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 	grove__arena_init(&s->texts);
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		f.root = &g->roots[i];
-		rc = grove__store_list(f.root->store, NULL, found, &f, d);
-		if (!rc && !f.root->flat)
-			rc = grove__store_list_subs(f.root->store, NULL, found, &f, d);
+		rc = find_in(&f);
 	}
 	if (rc || !s->nr)
 		return rc;
@@ -263,8 +286,21 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at,
 	return rc;
 }
 
-/* Reads it, whatever the result, and lets the catalog remember that. */
-static int read_anew(struct reader *r, const char *path, const struct grove__sys_stat *st)
+/* Is what was read what the catalog will be asked for? */
+static bool is_as_before(const struct reader *r, const struct grove__sys_stat *st)
+{
+	struct grove__sys_stat now = grove__catalog_state(&r->at.st);
+
+	if (r->sh->s->logs[r->at.nr].st)
+		return grove__catalog_same_state(&now, st);
+	return r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns;
+}
+
+/*
+ * Reads it, whatever the result, and lets the catalog remember that as the state `st` of
+ * `name`. `path` is that of its file, for messages. Each may be NULL.
+ */
+static int read_anew(struct reader *r, const char *path, const char *name, const struct grove__sys_stat *st)
 {
 	struct shared *sh = r->sh;
 	struct grove__sweep *s = sh->s;
@@ -288,8 +324,8 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	rc = read == GROVE_ENOMEM ? read : s->end(s->payload, &r->at, &bytes);
 	/* a failure may be temporary, and a file that changed meanwhile is not remembered */
 	if (!rc && st && !r->too_long && (!read || (read == GROVE_EDAMAGED && !why.code)) &&
-	    r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns)
-		grove__catalog_put(sh->catalog, path, st, grove__buf_slice(&bytes));
+	    is_as_before(r, st))
+		grove__catalog_put(sh->catalog, name, st, grove__buf_slice(&bytes));
 	grove__log_close(log);
 	grove__buf_release(&bytes);
 	return rc;
@@ -325,8 +361,8 @@ static int read_one(struct reader *r, uint32_t nr)
 	struct grove_key key = { log->project, log->session, log->sub };
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove_slice bytes;
+	const char *name = log->st ? log->path : NULL;
 	struct grove__sys_stat st;
-	bool file;
 	int rc = 0;
 
 	memset(&r->at, 0, sizeof(r->at));
@@ -335,11 +371,14 @@ static int read_one(struct reader *r, uint32_t nr)
 	r->slot = r->too_long = false;
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
-	file = r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
-	       !grove__sys_dir_stat(&r->near, path.ptr, &st);
-	if (!file || !grove__catalog_find(r->sh->catalog, path.ptr, &st, &r->at.tmp, &bytes) ||
+	if (log->st)
+		st = grove__catalog_state(log->st);
+	else if (r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
+		 !grove__sys_dir_stat(&r->near, path.ptr, &st))
+		name = path.ptr;
+	if (!name || !grove__catalog_find(r->sh->catalog, name, &st, &r->at.tmp, &bytes) ||
 	    !s->known(s->payload, nr, bytes, &rc))
-		rc = read_anew(r, path.ptr, file ? &st : NULL);
+		rc = read_anew(r, path.ptr, name, name ? &st : NULL);
 	grove__arena_release(&r->at.tmp);
 	grove__arena_release(&r->at.keep);
 	grove__buf_release(&path);

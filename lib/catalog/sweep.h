@@ -21,6 +21,7 @@ struct grove__sweep_log {
 	 * caller's.
 	 */
 	const char *path;
+	const struct grove_store_log_stat *st;   /* what a survey of the database says; NULL: nobody asked */
 };
 
 /* A log while it is read; belongs to one thread. */

@@ -364,8 +364,10 @@ static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *p
 	int rc = 0;
 
 	for (size_t i = from; i < end && !rc; i++) {
-		if (!s->sweep.logs[i].root->dir)
+		if (s->sweep.logs[i].st) {
+			s->like[i] = grove__search_log_like(s->sweep.logs[i].st);
 			continue;
+		}
 		rc = grove__search_log_path(&s->sweep.logs[i], path);
 		if (!rc)
 			grove__search_log_look(&s->sweep.logs[i], path->ptr, near, &s->like[i]);
@@ -391,46 +393,13 @@ static void look_at(void *payload, unsigned thread)
 	grove__sys_dir_release(&near);
 }
 
-static int look_at_files(struct grove_search *s)
+static int look_at_all(struct grove_search *s)
 {
 	size_t want = s->sweep.nr / LOOK_AT_ONCE + 1;
 	struct looking l = { .s = s };
 
 	grove__pool_run(want < LOOKERS_MAX ? want : LOOKERS_MAX, look_at, &l);
 	return l.rc;
-}
-
-struct surveying {
-	struct grove_search *s;
-	const struct grove__root *root;
-	struct grove_buf path;
-};
-
-static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
-{
-	struct surveying *x = payload;
-	uint32_t i = grove__sweep_index(&x->s->sweep, x->root, key, &x->path);
-
-	if (i != GROVE_NO_ENTRY)
-		x->s->like[i] = grove__search_log_like(st);
-	return 0;
-}
-
-/* A database is asked once for all its logs. One that it does not mention is gone. */
-static int survey_others(struct grove_search *s, struct grove_detail *d)
-{
-	struct surveying x = { .s = s, .path = GROVE_BUF_INIT };
-	int rc = 0;
-
-	for (uint32_t i = 0; i < s->sweep.nr; i++)
-		s->like[i].gone = !s->sweep.logs[i].root->dir;
-	for (size_t i = 0; i < s->g->nr_roots && !rc; i++) {
-		x.root = &s->g->roots[i];
-		if (!x.root->dir)
-			rc = grove__store_survey(x.root->store, surveyed, &x, d);
-	}
-	grove__buf_release(&x.path);
-	return rc;
 }
 
 static int find_logs(struct grove_search *s, struct grove_detail *d)
@@ -443,10 +412,7 @@ static int find_logs(struct grove_search *s, struct grove_detail *d)
 	s->like = calloc(s->sweep.nr + 1, sizeof(*s->like));
 	if (!s->look || !s->like)
 		return grove__fail_nomem(d);
-	rc = survey_others(s, d);
-	if (!rc && (look_at_files(s) || drop_doubles(s)))
-		rc = grove__fail_nomem(d);
-	return rc;
+	return look_at_all(s) || drop_doubles(s) ? grove__fail_nomem(d) : 0;
 }
 
 /* The index is opened while logs are being found. */

@@ -85,9 +85,12 @@ int act_list(struct browse *b, unsigned flags)
 	return 0;
 }
 
-void act_list_failed(struct browse *b, int err)
+void act_list_failed(struct browse *b, struct grove *g, int err)
 {
-	act_complain(b, "the list cannot be read: %s", grove_strerror(err));
+	struct grove_detail why;
+
+	grove_error(g, &why);
+	act_complain(b, "the list cannot be read: %s", why.code && *why.message ? why.message : grove_strerror(err));
 }
 
 static void list_now(struct browse *b)
@@ -95,7 +98,7 @@ static void list_now(struct browse *b)
 	int err = act_list(b, 0);
 
 	if (err)
-		act_list_failed(b, err);
+		act_list_failed(b, b->c->g, err);
 }
 
 void act_need_list(struct browse *b)
@@ -132,8 +135,8 @@ void act_close(struct browse *b)
 {
 	if (!b->s)
 		return;
-	if (b->watch)
-		grove_watch_remove(b->watch, b);
+	if (b->has_work)
+		work_follow(&b->work, NULL, 0);
 	outline_release(&b->tree);
 	reader_release(&b->talk);
 	grove_view_unref(b->v);
@@ -204,8 +207,8 @@ int act_open(struct browse *b, const char *key)
 	act_reader(b, grove_view_leaf(v), 0);
 	reader_end(&b->talk, 1, keys_height(b, PANE_TALK));
 	warn_damage(b);
-	if (b->watch && grove_watch_add(b->watch, b->key, grove_view_rev(v), b))
-		act_say(b, "this session cannot be watched: changes will not be seen until it is opened again");
+	if (b->has_work && work_follow(&b->work, b->key, grove_view_rev(v)))
+		act_news(b, FOLLOW_FAILED);
 	return 0;
 }
 
@@ -525,25 +528,12 @@ static void gone(struct browse *b)
 	act_complain(b, "the session was deleted");
 }
 
-void act_watch(struct browse *b)
+void act_news(struct browse *b, unsigned news)
 {
-	enum { HOLD_MS = 500 };
-	struct grove_event e = { .size = sizeof(e) };
-	int err, changed = 0, deleted = 0;
-
-	while (!(err = grove_watch_next(b->watch, 0, &e))) {
-		if (e.kind == GROVE_EVENT_DELETE)
-			deleted = 1;
-		else
-			changed = 1;
-	}
-	/* no session is watched while the list is shown */
-	if (err < 0 && err != GROVE_ENOTFOUND) {
-		b->watch_hold = browse_ticks() + HOLD_MS;
-		act_complain(b, "what changed cannot be read: %s", grove_strerror(err));
-	}
-	if (deleted)
+	if (news & FOLLOW_FAILED)
+		act_say(b, "this session cannot be watched: changes will not be seen until it is opened again");
+	if (news & FOLLOW_DELETED)
 		gone(b);
-	else if (changed && b->s)
+	else if (news & FOLLOW_CHANGED)
 		act_refresh(b);
 }

@@ -5,7 +5,7 @@
  *	screen                        the terminal: lines and keys
  *	draw, keys                    models on the screen, and what keys do to them
  *	act                           what changes sessions
- *	work                          slow work in the background
+ *	work, follow                  slow work in the background
  *	warnings                      what that, or anything else, could not read
  *
  * One thread does all of this except the work. It sleeps until there is a key, a change of
@@ -59,8 +59,6 @@ struct browse {
 	int has_work;
 	int list_err;            /* why the list could not be read in the background, or 0 */
 	int64_t list_due;        /* in ticks: when to read the list again; 0 if not necessary */
-	struct grove_watch *watch;
-	int64_t watch_hold;      /* in ticks: when to ask a failing watch again */
 
 	struct grove_session *s; /* the one shown; NULL if none */
 	struct grove_view *v;
@@ -108,7 +106,8 @@ int act_open(struct browse *b, const char *key);
 void act_close(struct browse *b);
 /* Reads the list, now. */
 int act_list(struct browse *b, unsigned flags);
-void act_list_failed(struct browse *b, int err);
+/* Reports why a handle could not read it. */
+void act_list_failed(struct browse *b, struct grove *g, int err);
 /* Reads the list if that was skipped because a session was requested. */
 void act_need_list(struct browse *b);
 /* Shows what was written. */
@@ -126,7 +125,8 @@ void act_resume(struct browse *b);
 char *act_key(const struct browse *b);
 /* The id of the selected entry; NULL, after a message, if there is none. */
 const char *act_entry(struct browse *b);
-void act_watch(struct browse *b);
+/* Shows what happened to the open session: enum follow_news. */
+void act_news(struct browse *b, unsigned news);
 
 /* The time of day, for ages, and one that is never set, for what is due, in ms. */
 int64_t browse_now(void);

@@ -42,36 +42,41 @@ int64_t browse_ticks(void)
 
 /* --------------------------------------------------------------------- loop */
 
+static void take_job(struct browse *b, struct work_job *j)
+{
+	if (j->kind == WORK_LIST) {
+		/* it is tried again and again, but once is enough to be told */
+		if (j->err && j->err != b->list_err)
+			act_list_failed(b, j->g, j->err);
+		b->list_err = j->err;
+	}
+	if (j->kind == WORK_LIST && j->l) {
+		b->list.now = browse_now();
+		sessions_take(&b->list, j->l, 1);
+		j->l = NULL;
+	} else if (j->kind == WORK_SEARCH && !j->err) {
+		sessions_add_found(&b->list, j->query, &j->found);
+	}
+	if (j->again) {
+		j->again = 0;
+		if (j->kind == WORK_LIST)
+			work_list(&b->work);
+		else
+			work_search(&b->work, j->next);
+	}
+}
+
 static void take_work(struct browse *b)
 {
 	enum { LIST_MS = 1000 };   /* how often it is read at most */
 	struct work_job *j;
 
+	while ((j = work_done(&b->work)))
+		take_job(b, j);
+	/* only now, when what happens from here on wakes us again */
 	if (work_list_changed(&b->work) && !b->list_due)
 		b->list_due = browse_ticks() + LIST_MS;
-
-	while ((j = work_done(&b->work))) {
-		if (j->kind == WORK_LIST) {
-			/* it is tried again and again, but once is enough to be told */
-			if (j->err && j->err != b->list_err)
-				act_list_failed(b, j->err);
-			b->list_err = j->err;
-		}
-		if (j->kind == WORK_LIST && j->l) {
-			b->list.now = browse_now();
-			sessions_take(&b->list, j->l, 1);
-			j->l = NULL;
-		} else if (j->kind == WORK_SEARCH && !j->err) {
-			sessions_add_found(&b->list, j->query, &j->found);
-		}
-		if (j->again) {
-			j->again = 0;
-			if (j->kind == WORK_LIST)
-				work_list(&b->work);
-			else
-				work_search(&b->work, j->next);
-		}
-	}
+	act_news(b, work_news(&b->work));
 }
 
 /* Returns how long there is nothing to do, in ms; -1 until something happens. */
@@ -84,8 +89,6 @@ static int patience(const struct browse *b)
 		return 0;
 	if (b->list_due && b->list_due < until)
 		until = b->list_due;
-	if (b->watch_hold && b->watch_hold < until)
-		until = b->watch_hold;
 	return until > now ? (int)(until - now) : 0;
 }
 
@@ -122,26 +125,16 @@ static void take_keys(struct browse *b)
 
 static void turn(struct browse *b)
 {
-	struct pollfd fds[3] = { { .fd = STDIN_FILENO, .events = POLLIN },
-				 { .fd = b->has_work ? b->work.fd[0] : -1, .events = POLLIN },
-				 { .fd = -1, .events = POLLIN } };
-	int64_t now;
-	int n;
+	struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				 { .fd = b->has_work ? b->work.fd[0] : -1, .events = POLLIN } };
+	int n = poll(fds, 2, patience(b));
 
-	if (b->watch && !b->watch_hold)
-		fds[2].fd = grove_watch_fd(b->watch);
-	n = poll(fds, 3, patience(b));
 	if (n > 0 && fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		b->quit = 1; /* the terminal is gone */
 	take_keys(b);
 	if (n > 0 && fds[1].revents)
 		take_work(b);
-	now = browse_ticks();
-	if (b->watch_hold && now >= b->watch_hold)
-		b->watch_hold = 0;
-	if (b->watch && n > 0 && fds[2].revents)
-		act_watch(b);
-	if (b->list_due && now >= b->list_due) {
+	if (b->list_due && browse_ticks() >= b->list_due) {
 		b->list_due = 0;
 		if (b->has_work)
 			work_list(&b->work);
@@ -243,12 +236,8 @@ static int show(struct browse *b, const char *key)
 	c->err.fd = -1;
 	if (!key)
 		draw(b);
-	b->has_work = !work_open(&b->work, c->g, &b->warnings);
 	/* without it nothing is followed, but everything else works */
-	if (grove_watch_open(c->g, NULL, &b->watch)) {
-		grove_watch_close(b->watch);
-		b->watch = NULL;
-	}
+	b->has_work = !work_open(&b->work, c->g, &b->warnings);
 	err = key ? act_open(b, key) : 0;
 	if (b->has_work && !key) {
 		work_list(&b->work);
@@ -327,7 +316,6 @@ int main(int argc, char **argv)
 	warnings_print(&b.warnings, &c);
 	out_flush(&c.out);
 	out_flush(&c.err);
-	grove_watch_close(b.watch);
 	/* unfinished work still needs its memory, so it ends with the process */
 	if (b.has_work && work_close(&b.work)) {
 		die_of_it();

@@ -3,9 +3,10 @@
  */
 #include "work.h"
 
+#include "threads.h"
+
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +64,6 @@ static void search(struct work_job *j)
 	grove_search_close(s);
 }
 
-static void wake(struct work *w)
-{
-	/* a full pipe has woken the reader already */
-	if (write(w->fd[1], "", 1) < 0)
-		return;
-}
-
 static void *run(void *payload)
 {
 	struct work_job *j = payload;
@@ -79,21 +73,8 @@ static void *run(void *payload)
 	else
 		search(j);
 	atomic_store(&j->ended, 1);
-	wake(j->w);
+	threads_wake(j->w->fd[1]);
 	return NULL;
-}
-
-/* Signals are for the thread that has the terminal. Returns 1 if it runs. */
-static int start_thread(pthread_t *thread, void *(*fn)(void *), void *payload)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, fn, payload);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !err;
 }
 
 static void start(struct work_job *j)
@@ -101,48 +82,64 @@ static void start(struct work_job *j)
 	j->l = NULL;
 	j->err = 0;
 	atomic_store(&j->ended, 0);
-	j->running = start_thread(&j->thread, run, j);
+	j->running = threads_start(&j->thread, run, j);
 }
+
+/* ------------------------------------------------------------------- changes */
 
 /* Without a watch the list is as it was read; all else works. */
-static void *watch(void *payload)
-{
-	enum { AGAIN_MS = 500 };
-	struct work *w = payload;
-	struct grove_watch_options wo = { .size = sizeof(wo), .flags = GROVE_WATCH_LIST };
-	struct grove_event e = { .size = sizeof(e) };
-	struct grove_watch *list = NULL;
-	int err = grove_watch_open(w->g, &wo, &list);
-
-	atomic_store(&w->watch, list);
-	while (!err && !atomic_load(&w->stop)) {
-		int rc = grove_watch_next(list, -1, &e);
-
-		if (!rc) {
-			atomic_store(&w->changed, 1);
-			wake(w);
-		} else if (rc < 0) {
-			poll(NULL, 0, AGAIN_MS); /* a store that cannot be reached */
-		}
-	}
-	return NULL;
-}
-
 void work_watch(struct work *w)
 {
-	if (!w->watching)
-		w->watching = start_thread(&w->watcher, watch, w);
+	if (!w->list)
+		w->list = follow_begin(w->g, NULL, 0, w->fd[1], w->warnings);
 }
 
 int work_list_changed(struct work *w)
 {
-	return atomic_exchange(&w->changed, 0);
+	return w->list && follow_news(w->list) & FOLLOW_CHANGED;
 }
+
+/* Stops a follower and forgets it. Nobody waits for it here: its store may not answer. */
+static void leave(struct work *w, struct follower **f)
+{
+	if (!*f)
+		return;
+	follow_stop(*f);
+	w->leaving = cli_realloc(w->leaving, w->nr_leaving + 1, sizeof(*w->leaving));
+	w->leaving[w->nr_leaving++] = *f;
+	*f = NULL;
+}
+
+static void release_left(struct work *w)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < w->nr_leaving; i++)
+		if (!follow_release(w->leaving[i]))
+			w->leaving[nr++] = w->leaving[i];
+	w->nr_leaving = nr;
+}
+
+int work_follow(struct work *w, const char *key, uint64_t rev)
+{
+	leave(w, &w->session);
+	if (key)
+		w->session = follow_begin(w->g, key, rev, w->fd[1], w->warnings);
+	return key && !w->session ? -1 : 0;
+}
+
+unsigned work_news(struct work *w)
+{
+	return w->session ? follow_news(w->session) : 0;
+}
+
+/* ----------------------------------------------------------------------- all */
 
 int work_open(struct work *w, struct grove *g, struct warnings *warnings)
 {
 	memset(w, 0, sizeof(*w));
 	w->warnings = warnings;
+	w->g = g;
 	if (pipe2(w->fd, O_CLOEXEC | O_NONBLOCK))
 		return -1;
 	for (int i = 0; i < WORK_KINDS; i++) {
@@ -152,7 +149,7 @@ int work_open(struct work *w, struct grove *g, struct warnings *warnings)
 			return -1;
 		grove_set_progress(w->job[i].g, (struct grove_progress){ on_progress, w });
 	}
-	return grove_dup(g, &w->g) ? -1 : 0;
+	return 0;
 }
 
 void work_list(struct work *w)
@@ -183,12 +180,18 @@ int work_is_busy(const struct work *w, enum work_kind kind)
 	return w->job[kind].running;
 }
 
-struct work_job *work_done(struct work *w)
+static void drain(struct work *w)
 {
 	char bytes[16];
 
 	while (read(w->fd[0], bytes, sizeof(bytes)) > 0)
 		;
+}
+
+struct work_job *work_done(struct work *w)
+{
+	drain(w);
+	release_left(w);
 	for (int i = 0; i < WORK_KINDS; i++) {
 		struct work_job *j = &w->job[i];
 
@@ -201,32 +204,36 @@ struct work_job *work_done(struct work *w)
 	return NULL;
 }
 
-int work_close(struct work *w)
+static int is_any_busy(struct work *w)
 {
 	struct work_job *j;
 	int busy = 0;
 
-	atomic_store(&w->stop, 1);
-	if (w->watching) {
-		struct grove_watch *list = atomic_load(&w->watch);
-
-		/* one that is being opened looks at `stop` when it is */
-		if (list)
-			grove_watch_wake(list);
-		pthread_join(w->watcher, NULL);
-	}
-	grove_watch_close(atomic_load(&w->watch));
-	grove_close(w->g);
 	while ((j = work_done(w))) {
 		grove_list_free(j->l);
 		sessions_found_release(&j->found);
 	}
 	for (int i = 0; i < WORK_KINDS; i++)
 		busy |= w->job[i].running;
-	if (busy)
-		return 1;
+	return busy || w->nr_leaving;
+}
+
+int work_close(struct work *w)
+{
+	enum { TRIES = 10, TRY_MS = 20 };   /* what is not waiting for anything ends at once */
+	struct pollfd ended = { .fd = w->fd[0], .events = POLLIN };
+
+	atomic_store(&w->stop, 1);
+	leave(w, &w->list);
+	leave(w, &w->session);
+	for (int i = 0; is_any_busy(w); i++) {
+		if (i == TRIES)
+			return 1;
+		poll(&ended, 1, TRY_MS);
+	}
 	for (int i = 0; i < WORK_KINDS; i++)
 		grove_close(w->job[i].g);
+	free(w->leaving);
 	close(w->fd[0]);
 	close(w->fd[1]);
 	return 0;

@@ -1,14 +1,16 @@
 /*
  * work.h: what takes longer than a person waits for a key: reading the list of sessions
  * with its costs, searching in the messages of all of them, and looking whether the list
- * has changed, which in a store of files means looking at each of them now and then.
+ * or the session on the screen has changed (see follow.h).
  *
- * Each kind of work has a thread with a handle of its own. When it is done, the
- * descriptor becomes readable, and work_done() has what was found.
+ * Each kind of work has a thread with a handle of its own. When there is something new,
+ * the descriptor becomes readable, and work_done(), work_list_changed() and work_news()
+ * have it.
  */
 #ifndef BROWSE_WORK_H
 #define BROWSE_WORK_H
 
+#include "follow.h"
 #include "sessions.h"
 #include "warnings.h"
 
@@ -39,11 +41,10 @@ struct work {
 	struct warnings *warnings;
 	struct work_job job[WORK_KINDS];
 	atomic_int stop;
-	struct grove *g;             /* of the thread that watches the list */
-	_Atomic(struct grove_watch *) watch;
-	pthread_t watcher;
-	int watching;
-	atomic_int changed;
+	struct grove *g;             /* not owned */
+	struct follower *list, *session;   /* NULL if not watched */
+	struct follower **leaving;   /* stopped, but still waiting for a store */
+	size_t nr_leaving;
 };
 
 /* The flags with which the list is read. */
@@ -56,8 +57,12 @@ void work_list(struct work *w);
 void work_search(struct work *w, const char *query);
 /* Watches the list from now on. */
 void work_watch(struct work *w);
-/* Has it changed since this was asked last? */
+/* Returns true if it has changed since this was asked last. */
 int work_list_changed(struct work *w);
+/* Watches a session from `rev` on, instead of the one before; NULL: none. Returns 0, or -1 if it cannot. */
+int work_follow(struct work *w, const char *key, uint64_t rev);
+/* Returns what happened to it since this was asked last: enum follow_news. */
+unsigned work_news(struct work *w);
 int work_is_busy(const struct work *w, enum work_kind kind);
 /* After `fd[0]` was readable: a job that has ended, whose results are yours; NULL: no other one. */
 struct work_job *work_done(struct work *w);

@@ -3,30 +3,68 @@
  */
 #include "needle.h"
 
+#include "cells.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
-static char lower(char c)
+/*
+ * Returns the lower-case form of the character at p, and its length. A byte that is not
+ * UTF-8 is equal only to itself.
+ */
+static int32_t lower_at(const char *p, const char *end, size_t *len)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+	enum { NO_CHARACTER = 0x110000 };
+	int32_t c;
+
+	*len = 1;
+	if ((unsigned char)*p < 0x80)
+		return *p >= 'A' && *p <= 'Z' ? *p + 'a' - 'A' : *p;
+	*len = cells_decode(p, end, &c);
+	if (*len)
+		return utf8proc_tolower(c);
+	*len = 1;
+	return NO_CHARACTER + (unsigned char)*p;
 }
 
 void needle_set(struct needle *n, const char *text)
 {
+	const char *p = n->text, *end;
+
 	snprintf(n->text, sizeof(n->text), "%s", text);
 	n->len = strlen(n->text);
 	n->exact = 0;
-	for (size_t i = 0; i < n->len; i++)
-		n->exact |= lower(n->text[i]) != n->text[i];
+	for (end = p + n->len; p < end && !n->exact;) {
+		size_t len;
+		int32_t c, small = lower_at(p, end, &len);
+
+		n->exact = cells_decode(p, end, &c) && c != small;
+		p += len;
+	}
 }
 
-static int is_at(const char *p, struct grove_slice word)
+/* Returns how long the match at p is, or 0 if there is none. */
+static size_t match_at(const char *p, const char *end, struct grove_slice word)
 {
-	for (size_t i = 0; i < word.len; i++)
-		if (lower(p[i]) != word.ptr[i])
+	const char *at = p, *w = word.ptr, *word_end = w + word.len;
+	size_t n, m;
+
+	for (; w < word_end; at += n, w += m)
+		if (at == end || lower_at(at, end, &n) != lower_at(w, word_end, &m))
 			return 0;
-	return 1;
+	return (size_t)(at - p);
+}
+
+/* Returns the first byte of the upper-case form of the first character of a word. */
+static char first_of_upper(struct grove_slice word)
+{
+	char bytes[4];
+	size_t len;
+	int32_t c = lower_at(word.ptr, word.ptr + word.len, &len), upper = utf8proc_toupper(c);
+
+	return utf8proc_tolower(upper) == c && cells_encode((uint32_t)upper, bytes) ? bytes[0] : word.ptr[0];
 }
 
 static const char *next(const char *p, const char *end, char c)
@@ -37,18 +75,19 @@ static const char *next(const char *p, const char *end, char c)
 }
 
 /* Looks for both cases of the first letter with memchr(), which is fast; each byte is passed once for each. */
-static const char *find_word(struct grove_slice text, struct grove_slice word, int exact)
+static const char *find_word(struct grove_slice text, struct grove_slice word, int exact, size_t *len)
 {
 	const char *p = text.ptr, *end = text.ptr + text.len, *a = NULL, *b = NULL;
 	char small, large;
 
-	if (!word.len || text.len < word.len)
+	*len = word.len;
+	if (!word.len || !text.len)
 		return NULL;
 	if (exact)
 		return memmem(text.ptr, text.len, word.ptr, word.len);
 	small = word.ptr[0];
-	large = small >= 'a' && small <= 'z' ? (char)(small - 'a' + 'A') : small;
-	for (end -= word.len - 1; p < end; p++) {
+	large = first_of_upper(word);
+	for (; p < end; p++) {
 		if (!a || a < p)
 			a = next(p, end, small);
 		if (!b || b < p)
@@ -56,21 +95,29 @@ static const char *find_word(struct grove_slice text, struct grove_slice word, i
 		p = a < b ? a : b;
 		if (p == end)
 			break;
-		if (is_at(p, word))
+		*len = match_at(p, end, word);
+		if (*len)
 			return p;
 	}
 	return NULL;
 }
 
-size_t needle_find(const struct needle *n, struct grove_slice text, size_t from)
+size_t needle_find(const struct needle *n, struct grove_slice text, size_t from, size_t *len)
 {
 	struct grove_slice word = { n->text, n->len };
 	const char *at;
 
 	if (from > text.len)
 		return SIZE_MAX;
-	at = find_word((struct grove_slice){ text.ptr + from, text.len - from }, word, n->exact);
+	at = find_word((struct grove_slice){ text.ptr + from, text.len - from }, word, n->exact, len);
 	return at ? (size_t)(at - text.ptr) : SIZE_MAX;
+}
+
+int needle_is_in(const struct needle *n, struct grove_slice text)
+{
+	size_t len;
+
+	return needle_find(n, text, 0, &len) != SIZE_MAX;
 }
 
 /* Returns the word at or after *p, which is moved behind it; an empty one at the end. */
@@ -92,11 +139,13 @@ size_t needle_find_word(const struct needle *n, struct grove_slice text, size_t 
 	if (from > text.len)
 		return SIZE_MAX;
 	while ((word = next_word(&p)).len) {
-		const char *at = find_word((struct grove_slice){ text.ptr + from, text.len - from }, word, n->exact);
+		size_t found;
+		const char *at = find_word((struct grove_slice){ text.ptr + from, text.len - from }, word,
+					   n->exact, &found);
 
-		if (at && (!first || at < first || (at == first && word.len > *len))) {
+		if (at && (!first || at < first || (at == first && found > *len))) {
 			first = at;
-			*len = word.len;
+			*len = found;
 		}
 	}
 	return first ? (size_t)(first - text.ptr) : SIZE_MAX;
@@ -109,9 +158,10 @@ int needle_words(const struct needle *n, const char *const *texts, size_t nr)
 
 	while ((word = next_word(&p)).len) {
 		int found = 0;
+		size_t len;
 
 		for (size_t i = 0; i < nr && !found; i++)
-			found = texts[i] && find_word(grove_str(texts[i]), word, n->exact);
+			found = texts[i] && find_word(grove_str(texts[i]), word, n->exact, &len);
 		if (!found)
 			return 0;
 	}

@@ -545,7 +545,7 @@ static int on_piece(void *payload, const struct grove_piece *piece)
 {
 	const struct needle *n = payload;
 
-	return needle_find(n, piece->text, 0) != SIZE_MAX || needle_find(n, piece->title, 0) != SIZE_MAX;
+	return needle_is_in(n, piece->text) || needle_is_in(n, piece->title);
 }
 
 int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
@@ -553,7 +553,7 @@ int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
 	struct grove_entry e = { .size = sizeof(e) };
 	struct needle copy = *n;
 
-	if (!grove_view_entry(v, entry, &e) && e.label && needle_find(n, grove_str(e.label), 0) != SIZE_MAX)
+	if (!grove_view_entry(v, entry, &e) && e.label && needle_is_in(n, grove_str(e.label)))
 		return 1;
 	return grove_view_piece_each(v, entry, on_piece, &copy) == 1;
 }
@@ -572,7 +572,7 @@ static int line_has(const struct reader_part *part, size_t line, const struct ne
 		}
 		plain[len++] = part->text.ptr[i];
 	}
-	return needle_find(n, (struct grove_slice){ plain, len }, 0) != SIZE_MAX;
+	return needle_is_in(n, (struct grove_slice){ plain, len });
 }
 
 static void go_to(struct reader *r, struct reader_place p, size_t height)

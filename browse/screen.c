@@ -197,12 +197,11 @@ static void take_apart(struct taken *t, struct grove_slice line)
 static void mark_matches(struct taken *t, const struct needle *mark, int words)
 {
 	struct grove_slice text = { t->text, t->len };
-	size_t at = 0, len;
+	size_t at = 0, len = 0;
 
 	if (!mark || !mark->len)
 		return;
-	len = mark->len;
-	while ((at = words ? needle_find_word(mark, text, at, &len) : needle_find(mark, text, at)) != SIZE_MAX)
+	while ((at = (words ? needle_find_word : needle_find)(mark, text, at, &len)) != SIZE_MAX)
 		for (size_t end = at + len; at < end; at++)
 			t->look[at] ^= A_REVERSE;
 }

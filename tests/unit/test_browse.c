@@ -467,6 +467,7 @@ static void a_query_needs_all_its_words(void **state)
 {
 	const char *const texts[] = { "Fix the Parser", NULL, "/home/ada/grove" };
 	struct needle n;
+	size_t len;
 
 	(void)state;
 	needle_set(&n, "parser ada");
@@ -484,10 +485,48 @@ static void a_query_needs_all_its_words(void **state)
 	assert_int_equal(needle_words(&n, (const char *const[]){ "QQQQqQQQX" }, 1), 1);
 	assert_int_equal(needle_words(&n, (const char *const[]){ "QqqqQQQ" }, 1), 0);
 	needle_set(&n, "aab");
-	assert_int_equal(needle_find(&n, grove_str("xxAaAab"), 0), 4);
-	assert_true(needle_find(&n, grove_str("aa"), 0) == SIZE_MAX);
+	assert_int_equal(needle_find(&n, grove_str("xxAaAab"), 0, &len), 4);
+	assert_int_equal(len, 3);
+	assert_false(needle_is_in(&n, grove_str("aa")));
 	needle_set(&n, "");
-	assert_true(needle_find(&n, grove_str("aa"), 0) == SIZE_MAX);
+	assert_false(needle_is_in(&n, grove_str("aa")));
+	assert_false(needle_is_in(&n, (struct grove_slice){ NULL, 0 }));
+}
+
+static void letters_of_all_alphabets_have_a_case(void **state)
+{
+	/* the needle, a text, and where and how long the match is; -1: nowhere */
+	static const struct {
+		const char *needle, *text;
+		int at, len;
+	} cases[] = {
+		{ "über", "Hinüber und Über", 3, 5 },
+		{ "über", "ÜBER", 0, 5 },
+		{ "Über", "hinüber", -1, 0 },
+		{ "Über", "hinüber, Über", 10, 5 },
+		{ "привет", "ну, ПРИВЕТ", 6, 12 },
+		{ "école", "L'ÉCOLE", 2, 6 },
+		{ "straße", "die STRAßE", 4, 7 },
+		/* a capital letter that is shorter than its small one */
+		{ "ⱥb", "xȺB", 1, 3 },
+		{ "漢字", "テスト漢字", 9, 6 },
+		/* bytes that are not UTF-8 are compared as they are */
+		{ "\xc3", "\xc3x", 0, 1 },
+		{ "a\xff", "A\xff", 0, 2 },
+		{ "\xe9", "\xc9", -1, 0 },
+		{ "é", "\xc3", -1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct needle n;
+		size_t len = 0, at;
+
+		needle_set(&n, cases[i].needle);
+		at = needle_find(&n, grove_str(cases[i].text), 0, &len);
+		assert_int_equal(at == SIZE_MAX ? -1 : (int)at, cases[i].at);
+		assert_int_equal(at == SIZE_MAX ? 0 : len, cases[i].len);
+	}
 }
 
 static void the_words_of_a_query_are_found_one_by_one(void **state)
@@ -639,6 +678,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_on_the_screen_stays_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(every_line_that_matches_is_found_once, set_up, tear_down),
 		cmocka_unit_test(a_query_needs_all_its_words),
+		cmocka_unit_test(letters_of_all_alphabets_have_a_case),
 		cmocka_unit_test(the_words_of_a_query_are_found_one_by_one),
 		cmocka_unit_test(numbers_stay_in_their_columns),
 		cmocka_unit_test(ages_are_short),

@@ -159,7 +159,7 @@ static void rechoose(struct sessions *m)
 
 static unsigned agent_width(const struct grove_list *l)
 {
-	unsigned width = 0;
+	unsigned width = sizeof("AGENT") - 1;
 	int several = 0;
 
 	for (size_t i = 0; i < grove_list_count(l); i++) {

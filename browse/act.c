@@ -340,8 +340,14 @@ void act_label(struct browse *b, const char *key, const char *id, const char *te
 void act_name(struct browse *b, const char *key, const char *name)
 {
 	const struct change c = { "renamed", "not renamed" };
-	struct grove_session *s = open_to_write(b, key, &c);
+	struct grove_session *s;
 
+	/* the library would remove it where the agent can; here, as for the command, it is a mistake */
+	if (!name[strspn(name, " ")]) {
+		act_complain(b, "%s: the name is empty", c.failed);
+		return;
+	}
+	s = open_to_write(b, key, &c);
 	if (s)
 		written(b, s, grove_session_set_name(s, name, GROVE_NAME_BY_USER, NULL), &c);
 }

@@ -8,6 +8,7 @@
 #include "browse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -466,6 +467,29 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
+/*
+ * Takes back what an agent that was killed has not put right: its own process group in the
+ * foreground, where we would be stopped as soon as we read a key, and a terminal from which
+ * reading does not wait.
+ */
+static void take_back(pid_t pid)
+{
+	struct sigaction ignore, before;
+	pid_t group = tcgetpgrp(STDIN_FILENO);
+	int flags = fcntl(STDIN_FILENO, F_GETFL);
+
+	/* a group that is alive is in the foreground because the shell wants it to be */
+	if (group == pid || (group > 0 && group != getpgrp() && kill(-group, 0) && errno == ESRCH)) {
+		memset(&ignore, 0, sizeof(ignore));
+		ignore.sa_handler = SIG_IGN;
+		sigaction(SIGTTOU, &ignore, &before);
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+		sigaction(SIGTTOU, &before, NULL);
+	}
+	if (flags >= 0 && flags & O_NONBLOCK)
+		fcntl(STDIN_FILENO, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 /* Its last output would vanish with the screen. */
 static void let_read(void)
 {
@@ -494,8 +518,10 @@ static void run(struct browse *b, const struct grove_command *cmd)
 		out_flush(&b->c->err);
 		_exit(status);
 	}
-	if (pid > 0)
+	if (pid > 0) {
 		status = wait_for(pid);
+		take_back(pid);
+	}
 	if (status)
 		let_read();
 	screen_return();

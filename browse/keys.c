@@ -470,6 +470,18 @@ static int talk_key(struct browse *b, int key)
 	}
 }
 
+/* Returns true if a line of the marked entry is on the screen. */
+static int is_marked_shown(struct browse *b, size_t height)
+{
+	struct grove_slice line;
+	uint32_t row;
+
+	for (size_t i = 0; i < height && reader_line(&b->talk, i, &line, &row); i++)
+		if (row == b->talk.current)
+			return 1;
+	return 0;
+}
+
 /* Shows the conversation with other flags, at the same place if it is there. */
 static void show_otherwise(struct browse *b, unsigned flags)
 {
@@ -478,7 +490,8 @@ static void show_otherwise(struct browse *b, unsigned flags)
 
 	reader_note(&b->talk, &spot, height);
 	act_reader(b, flags & ~b->talk.flags & READER_CONTEXT ? outline_tip(&b->tree) : b->talk.to, flags);
-	if (reader_restore(&b->talk, &spot, height))
+	/* a compaction that is marked comes first in the context, far from what was around it */
+	if (reader_restore(&b->talk, &spot, height) && is_marked_shown(b, height))
 		return;
 	if (reader_has(&b->talk, spot.marked))
 		reader_show(&b->talk, spot.marked, height);

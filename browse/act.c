@@ -553,10 +553,15 @@ void act_resume(struct browse *b)
 
 /* -------------------------------------------------------------------- watch */
 
+/* A line that is being typed stays, so that the rest of it is not taken for keys of the list. */
 static void gone(struct browse *b)
 {
+	struct prompt typed = b->prompt;
+
 	act_close(b);
 	act_need_list(b);
+	if (typed.kind != PROMPT_DELETE)
+		b->prompt = typed;
 	act_complain(b, "the session was deleted");
 }
 

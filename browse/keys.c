@@ -635,7 +635,11 @@ static void entered(struct browse *b, enum prompt_kind kind, const char *text)
 		open_selected(b);
 		break;
 	case PROMPT_SEARCH:
-		hunt_begin(b, text, 1);
+		/* it may have been deleted meanwhile */
+		if (b->s)
+			hunt_begin(b, text, 1);
+		else
+			act_complain(b, "the session was deleted");
 		break;
 	case PROMPT_LABEL:
 		act_label(b, b->asked_key, b->asked_id, text);

@@ -28,27 +28,44 @@ static void tell(struct follower *f, unsigned news)
 	threads_wake(f->fd);
 }
 
-/* Returns 0 to go on, or why there is nothing to watch any more. */
-static int next(struct follower *f, struct grove_watch *watch)
+/* Reports that a store cannot be reached, and waits a little. */
+static void wait_for_store(struct follower *f, struct grove_watch *watch)
 {
 	enum { AGAIN_MS = 500 };
-	struct grove_event e = { .size = sizeof(e) };
 	struct grove_detail why;
-	int rc = grove_watch_next(watch, -1, &e);
 
-	if (!rc) {
-		tell(f, e.kind == GROVE_EVENT_DELETE ? FOLLOW_DELETED : FOLLOW_CHANGED);
-		return 0;
-	}
-	if (rc > 0 || (f->key && rc == GROVE_ENOTFOUND))
-		return rc > 0 ? 0 : rc;
-	/* a store that cannot be reached; when the list is read, that is told anyway */
+	/* when the list is read, that is told anyway */
 	if (f->key && !atomic_load(&f->stop)) {
 		grove_watch_error(watch, &why);
 		warnings_add(f->warnings, &why);
 		threads_wake(f->fd);
 	}
 	poll(NULL, 0, AGAIN_MS);
+}
+
+static int add(struct follower *f, struct grove_watch *watch)
+{
+	int err;
+
+	while ((err = grove_watch_add(watch, f->key, f->rev, NULL)) == GROVE_EIO && !atomic_load(&f->stop))
+		wait_for_store(f, watch);
+	return err;
+}
+
+/* Returns 0 to go on, or why there is nothing to watch any more. */
+static int next(struct follower *f, struct grove_watch *watch)
+{
+	struct grove_event e = { .size = sizeof(e) };
+	int rc = grove_watch_next(watch, -1, &e);
+
+	if (!rc) {
+		tell(f, e.kind == GROVE_EVENT_DELETE ? FOLLOW_DELETED : FOLLOW_CHANGED);
+		return 0;
+	}
+	if (f->key && rc == GROVE_ENOTFOUND)
+		return rc;
+	if (rc < 0)
+		wait_for_store(f, watch);
 	return 0;
 }
 
@@ -64,9 +81,9 @@ static void *run(void *payload)
 	else
 		atomic_store(&f->watch, watch);
 	if (!err && f->key)
-		err = grove_watch_add(watch, f->key, f->rev, NULL);
+		err = add(f, watch);
 	if (err)
-		tell(f, FOLLOW_FAILED);
+		tell(f, err == GROVE_ENOTFOUND ? FOLLOW_DELETED : FOLLOW_FAILED);
 	while (!err && !atomic_load(&f->stop))
 		err = next(f, watch);
 	atomic_store(&f->ended, 1);

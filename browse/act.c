@@ -153,7 +153,10 @@ void act_close(struct browse *b)
 
 void act_reader(struct browse *b, uint32_t to, unsigned flags)
 {
-	int err = reader_take(&b->talk, b->c, b->v, grove_session_cwd(b->s), to, flags);
+	int err;
+
+	b->talk.away = &b->away;
+	err = reader_take(&b->talk, b->c, b->v, grove_session_cwd(b->s), to, flags);
 
 	if (err)
 		act_complain(b, "%s", grove_strerror(err));
@@ -166,7 +169,10 @@ static int is_merged(const struct browse *b)
 
 void act_filter(struct browse *b, enum shape_filter filter)
 {
-	int err = outline_take(&b->tree, b->v, filter, is_merged(b));
+	int err;
+
+	b->tree.away = &b->away;
+	err = outline_take(&b->tree, b->v, filter, is_merged(b));
 
 	if (err)
 		act_complain(b, "%s", grove_strerror(err));
@@ -201,6 +207,7 @@ int act_open(struct browse *b, const char *key)
 	act_close(b);
 	b->s = s;
 	b->v = v;
+	b->away = (struct away){ .is = 0 };
 	b->key = copy;
 	b->place = IN_SESSION;
 	b->focus = PANE_TREE;
@@ -252,6 +259,7 @@ static void take_view(struct browse *b, struct grove_view *v)
 			b->place = IN_SESSION;
 	}
 	b->v = v;
+	b->away = (struct away){ .is = 0 };
 	act_filter(b, filter);
 	act_reader(b, to, b->talk.flags);
 	if (follow || spot.last || !reader_restore(&b->talk, &spot, height))
@@ -279,6 +287,15 @@ void act_refresh(struct browse *b)
 		return;
 	}
 	take_view(b, v);
+}
+
+void act_reread(struct browse *b)
+{
+	if (!b->s || !b->away.is)
+		return;
+	b->away = (struct away){ .is = 0 };
+	outline_reread(&b->tree);
+	reader_reread(&b->talk);
 }
 
 /* ------------------------------------------------------------------ changes */

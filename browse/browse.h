@@ -58,11 +58,12 @@ struct browse {
 	struct work work;
 	int has_work;
 	int list_err;            /* why the list could not be read in the background, or 0 */
-	int64_t list_due;        /* in ticks: when to read the list again; 0 if not necessary */
+	int64_t list_due;        /* in ticks (see ticks.h): when to read the list again; 0 if not necessary */
 
 	struct grove_session *s; /* the one shown; NULL if none */
 	struct grove_view *v;
 	char *key;
+	struct away away;        /* its store */
 	struct outline tree;
 	struct reader talk;
 	enum browse_pane focus;
@@ -112,6 +113,8 @@ void act_list_failed(struct browse *b, struct grove *g, int err);
 void act_need_list(struct browse *b);
 /* Shows what was written. */
 void act_refresh(struct browse *b);
+/* Reads again what could not be read because the store did not answer. */
+void act_reread(struct browse *b);
 /* Shows the session with another filter. */
 void act_filter(struct browse *b, enum shape_filter filter);
 void act_reader(struct browse *b, uint32_t to, unsigned flags);
@@ -128,8 +131,7 @@ const char *act_entry(struct browse *b);
 /* Shows what happened to the open session: enum follow_news. */
 void act_news(struct browse *b, unsigned news);
 
-/* The time of day, for ages, and one that is never set, for what is due, in ms. */
+/* The time of day in ms, for ages. */
 int64_t browse_now(void);
-int64_t browse_ticks(void);
 
 #endif

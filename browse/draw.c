@@ -317,7 +317,7 @@ static void print_entry(struct browse *b, struct out *o, uint32_t entry, unsigne
 		out_puts(o, "] ");
 		out_style(o, OUT_PLAIN);
 	}
-	if (!brief_read(&brief, b->v, entry) && width > used)
+	if (away_try(&b->away) && !away_read(&b->away, brief_read(&brief, b->v, entry)) && width > used)
 		brief_print(o, &brief, width - used);
 }
 

@@ -79,16 +79,24 @@ void hunt_restart(struct browse *b)
 		start(b, b->hunt.by);
 }
 
+static int matches(struct browse *b, uint32_t entry)
+{
+	int found = away_try(&b->away) ? reader_matches(b->v, entry, &b->hunt.needle) : 0;
+
+	away_read(&b->away, found < 0 ? found : 0);
+	return found == 1;
+}
+
 /* Returns the entry of a row that matches, or GROVE_NO_ENTRY. A reply has several. */
-static uint32_t look_at(const struct browse *b, size_t row)
+static uint32_t look_at(struct browse *b, size_t row)
 {
 	const struct hunt *h = &b->hunt;
 	const struct shape *s = &b->tree.s;
 
 	if (h->in == PANE_TALK)
-		return reader_matches(b->v, b->talk.rows.at[row], &h->needle) ? b->talk.rows.at[row] : GROVE_NO_ENTRY;
+		return matches(b, b->talk.rows.at[row]) ? b->talk.rows.at[row] : GROVE_NO_ENTRY;
 	for (uint32_t i = b->tree.rows[row]; i != GROVE_NO_ENTRY; i = s->more[i])
-		if (reader_matches(b->v, s->c->index[i], &h->needle))
+		if (matches(b, s->c->index[i]))
 			return s->c->index[i];
 	return GROVE_NO_ENTRY;
 }
@@ -116,7 +124,7 @@ void hunt_step(struct browse *b)
 	enum { TURN_MS = 8 };
 	struct hunt *h = &b->hunt;
 	size_t nr = rows_of(b, h->in);
-	int64_t end = browse_ticks() + TURN_MS;
+	int64_t end = ticks_now() + TURN_MS;
 
 	while (h->active) {
 		uint32_t entry;
@@ -127,13 +135,19 @@ void hunt_step(struct browse *b)
 			break;
 		}
 		entry = look_at(b, h->at);
+		/* "not found" would be wrong */
+		if (b->away.is) {
+			h->active = 0;
+			b->away.told = 0;
+			break;
+		}
 		if (entry != GROVE_NO_ENTRY) {
 			found(b, entry);
 			break;
 		}
 		next(h, nr);
 		h->left--;
-		if (browse_ticks() >= end)
+		if (ticks_now() >= end)
 			break;
 	}
 }

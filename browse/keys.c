@@ -186,11 +186,12 @@ static int common_key(struct browse *b, int key)
 }
 
 /* Handles keys that concern the terminal alone, whatever is on the screen. Returns 1 if it was one. */
-static int terminal_key(int key)
+static int terminal_key(struct browse *b, int key)
 {
 	switch (key) {
 	case CTRL_KEY('L'):
 		screen_redraw();
+		act_reread(b);
 		return 1;
 	case CTRL_KEY('Z'):
 		screen_leave();
@@ -711,7 +712,7 @@ static void prompt_take(struct browse *b, int key)
 
 void keys_take(struct browse *b, int key)
 {
-	if (key == KEY_UNKNOWN || key == KEY_RESIZED || terminal_key(key))
+	if (key == KEY_UNKNOWN || key == KEY_RESIZED || terminal_key(b, key))
 		return;
 	b->message[0] = '\0';
 	if (b->prompt.kind != PROMPT_NONE) {

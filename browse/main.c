@@ -22,22 +22,12 @@ static void on_end(int sig)
 	ended = sig;
 }
 
-static int64_t clock_ms(clockid_t clock)
+int64_t browse_now(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-int64_t browse_now(void)
-{
-	return clock_ms(CLOCK_REALTIME);
-}
-
-int64_t browse_ticks(void)
-{
-	return clock_ms(CLOCK_MONOTONIC);
 }
 
 /* --------------------------------------------------------------------- loop */
@@ -75,7 +65,7 @@ static void take_work(struct browse *b)
 		take_job(b, j);
 	/* only now, when what happens from here on wakes us again */
 	if (work_list_changed(&b->work) && !b->list_due)
-		b->list_due = browse_ticks() + LIST_MS;
+		b->list_due = ticks_now() + LIST_MS;
 	act_news(b, work_news(&b->work));
 }
 
@@ -83,7 +73,7 @@ static void take_work(struct browse *b)
 static int patience(const struct browse *b)
 {
 	enum { AGES_MS = 30000 };   /* ages are shown in minutes */
-	int64_t now = browse_ticks(), until = now + AGES_MS;
+	int64_t now = ticks_now(), until = now + AGES_MS;
 
 	if (b->hunt.active || b->waiting)
 		return 0;
@@ -134,7 +124,7 @@ static void turn(struct browse *b)
 	take_keys(b);
 	if (n > 0 && fds[1].revents)
 		take_work(b);
-	if (b->list_due && browse_ticks() >= b->list_due) {
+	if (b->list_due && ticks_now() >= b->list_due) {
 		b->list_due = 0;
 		if (b->has_work)
 			work_list(&b->work);
@@ -145,10 +135,22 @@ static void turn(struct browse *b)
 	take_warnings(b);
 }
 
+/* Drawing may have met it. Returns 1 if there is something to tell. */
+static int tell_away(struct browse *b)
+{
+	if (!b->s || !b->away.is || b->away.told)
+		return 0;
+	b->away.told = 1;
+	act_complain(b, "the entries cannot be read: the store does not answer (^L tries again)");
+	return 1;
+}
+
 static void loop(struct browse *b)
 {
 	while (!b->quit && !ended) {
 		draw(b);
+		if (tell_away(b))
+			draw(b);
 		turn(b);
 	}
 }

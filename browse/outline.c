@@ -151,6 +151,12 @@ static void grow_folds(struct outline *o, uint32_t nr)
 	o->nr_folded = nr;
 }
 
+static void forget_briefs(struct outline *o)
+{
+	for (size_t i = 0; i < BRIEFS; i++)
+		o->briefs[i].node = NONE;
+}
+
 int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filter, int merged)
 {
 	uint32_t was = outline_first(o), nr;
@@ -163,8 +169,7 @@ int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filt
 	o->merged = merged;
 	if (!o->briefs)
 		o->briefs = cli_realloc(NULL, BRIEFS, sizeof(*o->briefs));
-	for (size_t i = 0; i < BRIEFS; i++)
-		o->briefs[i].node = NONE;
+	forget_briefs(o);
 	err = shape_make(&o->s, v, filter, 0, merged);
 	if (err)
 		return err;
@@ -187,6 +192,18 @@ int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filt
 	return err;
 }
 
+static void forget_states(struct outline *o)
+{
+	for (uint32_t i = 0; i < o->s.c->nr; i++)
+		o->state[i] &= STATE_ACTIVE;
+}
+
+void outline_reread(struct outline *o)
+{
+	forget_briefs(o);
+	forget_states(o);
+}
+
 /* --------------------------------------------------------------------- rows */
 
 /* Returns NULL if it cannot be read. */
@@ -197,7 +214,7 @@ static const struct brief *brief_of(struct outline *o, uint32_t node)
 	if (slot->node == node)
 		return &slot->b;
 	slot->node = NONE;
-	if (brief_node(&slot->b, &o->s, o->v, node))
+	if (!away_try(o->away) || away_read(o->away, brief_node(&slot->b, &o->s, o->v, node)))
 		return NULL;
 	slot->node = node;
 	return &slot->b;
@@ -351,8 +368,7 @@ static void folded_anew(struct outline *o)
 	uint32_t at = o->rows[o->cursor.at], top = o->rows[o->cursor.top < o->nr ? o->cursor.top : 0];
 
 	/* a folded row is shown even if it is silent */
-	for (uint32_t i = 0; i < o->s.c->nr; i++)
-		o->state[i] &= STATE_ACTIVE;
+	forget_states(o);
 	lay_out(o, 0);
 	while (o->row_of[at] == NONE)
 		at = parent_of(o, at);

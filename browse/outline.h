@@ -17,6 +17,7 @@
 #ifndef BROWSE_OUTLINE_H
 #define BROWSE_OUTLINE_H
 
+#include "away.h"
 #include "brief.h"
 #include "cursor.h"
 #include "shape.h"
@@ -32,6 +33,7 @@ struct outline_brief {
 
 struct outline {
 	struct grove_view *v;    /* not owned */
+	struct away *away;       /* not owned; NULL: its store always answers */
 	struct shape s;
 	enum shape_filter filter;
 	int merged;              /* a reply consists of several records (Claude) */
@@ -56,6 +58,8 @@ struct outline {
  */
 int outline_take(struct outline *o, struct grove_view *v, enum shape_filter filter, int merged);
 void outline_release(struct outline *o);
+/* Reads all rows again. */
+void outline_reread(struct outline *o);
 
 /* Returns the next (`by` 1) or previous (-1) visible row, or the same one if there is none. */
 size_t outline_step(struct outline *o, size_t row, int by);

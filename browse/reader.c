@@ -118,7 +118,7 @@ static void print_part(struct reader *r, struct reader_part *p, size_t part)
 	for (size_t i = r->parts[part]; i < r->parts[part + 1]; i++) {
 		size_t from = p->text.len;
 
-		if (talk_entry(&r->talk, i)) {
+		if (!away_try(r->away) || away_read(r->away, talk_entry(&r->talk, i))) {
 			p->text.len = from;
 			out_puts(&p->text, "\n  (this entry cannot be read)\n");
 		}
@@ -503,6 +503,14 @@ int reader_restore(struct reader *r, const struct reader_spot *spot, size_t heig
 	return 1;
 }
 
+static void put_back(struct reader *r, const struct reader_spot *spot, size_t height)
+{
+	if (spot->last || !reader_restore(r, spot, height)) {
+		r->top = (struct reader_place){ r->nr_parts, 0 };
+		fit(r, height);
+	}
+}
+
 void reader_size(struct reader *r, unsigned width, size_t height)
 {
 	struct reader_spot spot;
@@ -513,10 +521,16 @@ void reader_size(struct reader *r, unsigned width, size_t height)
 	r->width = width;
 	r->height = height;
 	forget_lines(r);
-	if (spot.last || !reader_restore(r, &spot, height)) {
-		r->top = (struct reader_place){ r->nr_parts, 0 };
-		fit(r, height);
-	}
+	put_back(r, &spot, height);
+}
+
+void reader_reread(struct reader *r)
+{
+	struct reader_spot spot;
+
+	reader_note(r, &spot, r->height);
+	forget_lines(r);
+	put_back(r, &spot, r->height);
 }
 
 int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32_t *row)
@@ -555,7 +569,7 @@ int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
 
 	if (!grove_view_entry(v, entry, &e) && e.label && needle_is_in(n, grove_str(e.label)))
 		return 1;
-	return grove_view_piece_each(v, entry, on_piece, &copy) == 1;
+	return grove_view_piece_each(v, entry, on_piece, &copy);
 }
 
 /* Compares a line without its styles. */

@@ -9,6 +9,7 @@
 #ifndef BROWSE_READER_H
 #define BROWSE_READER_H
 
+#include "away.h"
 #include "needle.h"
 #include "talk.h"
 
@@ -51,6 +52,7 @@ struct reader {
 	struct cli *c;
 	struct grove_view *v;     /* not owned */
 	const char *cwd;
+	struct away *away;        /* not owned; NULL: its store always answers */
 	uint32_t to;              /* where the conversation ends */
 	unsigned flags;           /* enum reader_flags */
 	unsigned width;           /* columns of a line */
@@ -77,6 +79,8 @@ struct reader {
  */
 int reader_take(struct reader *r, struct cli *c, struct grove_view *v, const char *cwd, uint32_t to, unsigned flags);
 void reader_release(struct reader *r);
+/* Reads all entries again. */
+void reader_reread(struct reader *r);
 /* Changes the size of the screen and keeps the place: the end, or the line at the top. */
 void reader_size(struct reader *r, unsigned width, size_t height);
 
@@ -108,7 +112,7 @@ int reader_at_end(struct reader *r, size_t height);
  */
 int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32_t *row);
 
-/* Returns true if an entry's text or label matches. */
+/* Returns 1 if an entry's text or label matches, 0 if not, or the library's error. */
 int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n);
 /*
  * Goes to the next line after (1) or before (-1) the one found last that matches, or, after

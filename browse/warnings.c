@@ -21,15 +21,26 @@ static int is_known(const struct warnings *w, const struct grove_detail *why)
 	return 0;
 }
 
+static void keep(struct warnings *w, const struct grove_detail *why)
+{
+	/* doubled when full */
+	if (!(w->nr & (w->nr - 1)))
+		w->all = cli_realloc(w->all, w->nr ? 2 * (size_t)w->nr : 1, sizeof(*w->all));
+	w->all[w->nr] = cli_realloc(NULL, 1, sizeof(*why));
+	*w->all[w->nr++] = *why;
+}
+
 void warnings_add(void *payload, const struct grove_detail *why)
 {
 	struct warnings *w = payload;
 
 	pthread_mutex_lock(&w->lock);
 	/* the list is read again and again, and each time it skips the same files */
-	if (w->nr < WARNINGS_MOST && !is_known(w, why)) {
-		w->all[w->nr] = cli_realloc(NULL, 1, sizeof(*why));
-		*w->all[w->nr++] = *why;
+	if (!is_known(w, why)) {
+		if (w->nr < WARNINGS_MOST)
+			keep(w, why);
+		else
+			w->more = 1;
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -55,6 +66,8 @@ void warnings_print(struct warnings *w, struct cli *c)
 	pthread_mutex_lock(&w->lock);
 	for (unsigned i = 0; i < w->nr; i++)
 		cli_warn_detail(c, w->all[i]);
+	if (w->more)
+		cli_warn(c, "and more that could not be read (see 'grove check')");
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -62,5 +75,6 @@ void warnings_release(struct warnings *w)
 {
 	for (unsigned i = 0; i < w->nr; i++)
 		free(w->all[i]);
+	free(w->all);
 	pthread_mutex_destroy(&w->lock);
 }

@@ -11,12 +11,13 @@
 
 #include <pthread.h>
 
-enum { WARNINGS_MOST = 16 };     /* more are not interesting */
+enum { WARNINGS_MOST = 1000 };   /* of more, only that there are any is kept */
 
 struct warnings {
 	pthread_mutex_t lock;
-	struct grove_detail *all[WARNINGS_MOST];
+	struct grove_detail **all;
 	unsigned nr, shown;      /* those before `shown` were shown */
+	int more;
 };
 
 void warnings_init(struct warnings *w);

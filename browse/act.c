@@ -459,28 +459,28 @@ void act_delete(struct browse *b, const char *key)
 
 /* ------------------------------------------------------------------- resume */
 
-/*
- * Waits for the agent as a shell does: the terminal's signals are meant for it. When the
- * agent is suspended, so are we, without ncurses, which would draw over the agent when
- * both go on.
- */
+/* Sets what a signal does, and returns what it did. */
+static struct sigaction set_signal(int sig, void (*handler)(int))
+{
+	struct sigaction sa, before;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = handler;
+	sigaction(sig, &sa, &before);
+	return before;
+}
+
+/* Waits for the agent as a shell does: the terminal's signals are meant for it. */
 static int wait_for(pid_t pid)
 {
-	struct sigaction ignore, plain, interrupt, stop, suspend;
+	struct sigaction interrupt = set_signal(SIGINT, SIG_IGN), stop = set_signal(SIGQUIT, SIG_IGN);
 	int status = 0;
 
-	memset(&ignore, 0, sizeof(ignore));
-	ignore.sa_handler = SIG_IGN;
-	sigaction(SIGINT, &ignore, &interrupt);
-	sigaction(SIGQUIT, &ignore, &stop);
-	memset(&plain, 0, sizeof(plain));
-	plain.sa_handler = SIG_DFL;
-	sigaction(SIGTSTP, &plain, &suspend);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGQUIT, &stop, NULL);
-	sigaction(SIGTSTP, &suspend, NULL);
 	return status;
 }
 
@@ -491,17 +491,15 @@ static int wait_for(pid_t pid)
  */
 static void take_back(pid_t pid)
 {
-	struct sigaction ignore, before;
 	pid_t group = tcgetpgrp(STDIN_FILENO);
 	int flags = fcntl(STDIN_FILENO, F_GETFL);
 
 	/* a group that is alive is in the foreground because the shell wants it to be */
 	if (group == pid || (group > 0 && group != getpgrp() && kill(-group, 0) && errno == ESRCH)) {
-		memset(&ignore, 0, sizeof(ignore));
-		ignore.sa_handler = SIG_IGN;
-		sigaction(SIGTTOU, &ignore, &before);
+		struct sigaction output = set_signal(SIGTTOU, SIG_IGN);
+
 		tcsetpgrp(STDIN_FILENO, getpgrp());
-		sigaction(SIGTTOU, &before, NULL);
+		sigaction(SIGTTOU, &output, NULL);
 	}
 	if (flags >= 0 && flags & O_NONBLOCK)
 		fcntl(STDIN_FILENO, F_SETFL, flags & ~O_NONBLOCK);
@@ -511,20 +509,26 @@ static void take_back(pid_t pid)
 static void let_read(void)
 {
 	static const char words[] = "\ngrove: that failed; press Enter to come back\n";
-	char c;
+	char c = '\0';
+	ssize_t n;
 
 	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
 		return;
-	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n' && c != '\r')
-		;
+	/* a signal that does not end us, as when the size changes, does not end this */
+	do
+		n = read(STDIN_FILENO, &c, 1);
+	while ((n == 1 && c != '\n' && c != '\r') || (n < 0 && errno == EINTR && !browse_ended()));
 }
 
 static void run(struct browse *b, const struct grove_command *cmd)
 {
 	int status = 0, why;
+	struct sigaction suspend;
 	pid_t pid;
 
 	screen_leave();
+	/* when the agent is suspended, so are we, without ncurses, which would draw over it when both go on */
+	suspend = set_signal(SIGTSTP, SIG_DFL);
 	pid = fork();
 	why = errno;
 	if (!pid) {
@@ -541,6 +545,7 @@ static void run(struct browse *b, const struct grove_command *cmd)
 	}
 	if (status)
 		let_read();
+	sigaction(SIGTSTP, &suspend, NULL);
 	screen_return();
 	if (pid < 0)
 		act_complain(b, "not resumed: %s", strerror(why));

@@ -131,6 +131,8 @@ const char *act_entry(struct browse *b);
 /* Shows what happened to the open session: enum follow_news. */
 void act_news(struct browse *b, unsigned news);
 
+/* Returns true after a signal that ends the program. */
+int browse_ended(void);
 /* The time of day in ms, for ages. */
 int64_t browse_now(void);
 

@@ -22,6 +22,11 @@ static void on_end(int sig)
 	ended = sig;
 }
 
+int browse_ended(void)
+{
+	return ended;
+}
+
 int64_t browse_now(void)
 {
 	struct timespec t;

@@ -30,19 +30,34 @@ void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, co
 	p->len = p->at = copy(p->text, sizeof(p->text), text ? text : "");
 }
 
-/* The beginning of the character before a position, and the end of the one after it. */
+/*
+ * The beginning of the character before a position, and the end of the one after it. A
+ * letter and its accents, or an emoji of several characters, count as one.
+ */
 static size_t before(const struct prompt *p, size_t at)
 {
-	while (at && ((unsigned char)p->text[--at] & 0xc0) == 0x80)
-		;
-	return at;
+	struct cells it;
+	struct cell cell;
+	size_t end = 0, begin = 0;
+
+	cells_init(&it, (struct grove_slice){ p->text, p->len }, 0);
+	while (end < at && cells_next(&it, &cell)) {
+		begin = end;
+		end = (size_t)(it.p - p->text);
+	}
+	return begin;
 }
 
 static size_t after(const struct prompt *p, size_t at)
 {
-	while (at < p->len && ((unsigned char)p->text[++at] & 0xc0) == 0x80)
-		;
-	return at;
+	struct cells it;
+	struct cell cell;
+
+	cells_init(&it, (struct grove_slice){ p->text, p->len }, 0);
+	while (cells_next(&it, &cell))
+		if ((size_t)(it.p - p->text) > at)
+			return (size_t)(it.p - p->text);
+	return p->len;
 }
 
 static void cut(struct prompt *p, size_t from, size_t to)

@@ -641,6 +641,21 @@ static void a_line_is_typed(void **state)
 	assert_true(strlen(p.text) < sizeof(p.text));
 	f->line.len = 0;
 	assert_in_range(prompt_print(&p, &f->line, 40), 30, 39);
+	/* accents and joined emoji are erased with what they belong to */
+	prompt_begin(&p, PROMPT_NAME, "Name:", "ae\u0301\U0001f469\u200d\U0001f680" "c");
+	f->line.len = 0;
+	assert_int_equal(prompt_print(&p, &f->line, 40), 11);
+	prompt_key(&p, KEY_GO_LEFT);
+	prompt_key(&p, KEY_ERASE);
+	assert_string_equal(p.text, "ae\u0301" "c");
+	prompt_key(&p, KEY_GO_LEFT);
+	f->line.len = 0;
+	assert_int_equal(prompt_print(&p, &f->line, 40), 7);
+	prompt_key(&p, KEY_DELETE_CHAR);
+	assert_string_equal(p.text, "ac");
+	prompt_key(&p, KEY_ERASE);
+	prompt_key(&p, KEY_ERASE);
+	assert_string_equal(p.text, "c");
 	prompt_begin(&p, PROMPT_DELETE, "Delete?", NULL);
 	assert_int_equal(prompt_key(&p, KEY_ENTERED), PROMPT_LEFT);
 	assert_int_equal(prompt_key(&p, 'y'), PROMPT_ENTERED);

@@ -386,8 +386,14 @@ static void click_session(struct browse *b, int twice)
 			}
 			return;
 		}
-		for (row = b->tree.cursor.top; y; y--)
-			row = outline_step(&b->tree, row, 1);
+		for (row = b->tree.cursor.top; y; y--) {
+			size_t next = outline_step(&b->tree, row, 1);
+
+			/* below the last one */
+			if (next == row)
+				return;
+			row = next;
+		}
 		if (row >= b->tree.nr)
 			return;
 		b->tree.cursor.at = row;

@@ -19,7 +19,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { COLORS_USED = 6, LONGEST = 8192 };
+enum {
+	COLORS_USED = 6,
+	LONGEST = 8192,
+	ESCAPE_MS = 25            /* after an escape, for the rest of a key */
+};
 
 static SCREEN *terminal;
 static int colors, cursor_wanted;
@@ -46,7 +50,7 @@ static void take_terminal(void)
 
 int screen_start(int color)
 {
-	enum { ESCAPE_MS = 25, CLICK_MS = 200 };
+	enum { CLICK_MS = 200 };
 
 	speak_utf8();
 	terminal = newterm(NULL, stdout, stdin);
@@ -348,6 +352,36 @@ static int special(wint_t code)
 }
 
 /*
+ * After an escape and one of "]P_^X": passes a string, which ends with BEL or ST. It is the
+ * terminal's answer to something that an agent asked before it ended, "]11;rgb:1e1e/1e1e/1e1e"
+ * for example, and its letters are not keys.
+ */
+static int pass_string(wint_t lead)
+{
+	enum { LONGEST_STRING = 4096, BEL = 7 };
+	wint_t c = 0, before = 0;
+
+	if (get_wch(&c) != OK) {
+		unget_wch((wchar_t)lead);
+		return KEY_ESCAPE;
+	}
+	/* Escape and a bracket may be keys, too */
+	if (lead == ']' && (c < '0' || c > '9')) {
+		unget_wch((wchar_t)c);
+		unget_wch((wchar_t)lead);
+		return KEY_ESCAPE;
+	}
+	timeout(ESCAPE_MS);
+	for (int n = 0; n < LONGEST_STRING && c != BEL && (before != KEY_ESCAPE || c != '\\'); n++) {
+		before = c;
+		if (get_wch(&c) != OK)
+			break;
+	}
+	nodelay(stdscr, TRUE);
+	return KEY_UNKNOWN;
+}
+
+/*
  * After an escape: the rest of a key that the description of the terminal does not have,
  * as with a TERM that is not quite right. Most terminals agree on the common ones; the
  * others must not be taken for Escape and letters.
@@ -369,6 +403,8 @@ static int unknown_key(void)
 
 	if (get_wch(&lead) != OK)
 		return KEY_ESCAPE;
+	if (lead && lead < 0x80 && strchr("]P_^X", (int)lead))
+		return pass_string(lead);
 	/* with nothing after it, it is a key of its own */
 	if ((lead != '[' && lead != 'O') || get_wch(&c) != OK) {
 		unget_wch((wchar_t)lead);

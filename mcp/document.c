@@ -57,32 +57,74 @@ static size_t cut_at(struct grove_slice text, size_t max)
 	return n;
 }
 
-/* Makes a string of the first `n` bytes. Returns its size without the quotes. */
+size_t sent_size(struct grove_slice json)
+{
+	size_t n = json.len;
+
+	for (size_t i = 0; i < json.len; i++)
+		n += json.ptr[i] == '"' || json.ptr[i] == '\\';
+	return n;
+}
+
+size_t call_size(struct call *k)
+{
+	k->sent += sent_size((struct grove_slice){ k->d.buf.ptr + k->counted, k->d.buf.len - k->counted });
+	k->counted = k->d.buf.len;
+	return k->sent;
+}
+
+/* Makes a string of the first `n` bytes. Returns how many bytes of it are read. */
 static size_t spell_out(struct doc *string, struct grove_slice text, size_t n)
 {
 	struct out o;
+	size_t len;
 
 	out_init(&o, -1);
 	out_text(&o, (struct grove_slice){ text.ptr, n });
 	string->buf.len = 0;
 	doc_text(string, (struct grove_slice){ o.len ? o.ptr : "", o.len });
+	len = o.len;
 	out_release(&o);
-	return string->buf.len > 2 ? string->buf.len - 2 : 0;
+	return len;
 }
 
-int put_recorded(struct doc *d, struct grove_slice text, size_t max)
+/* The size of a string without its quotes. */
+static size_t string_size(const struct doc *string)
+{
+	return string->buf.len > 2 ? sent_size((struct grove_slice){ string->buf.ptr + 1, string->buf.len - 2 }) : 0;
+}
+
+int put_recorded_text(struct doc *d, struct grove_slice text, size_t most, size_t max)
 {
 	struct doc string = { .rc = 0 };
-	size_t n = max ? cut_at(text, max) : text.len, size;
+	size_t n = text.len, size, limit;
 
-	/* a character that is spelled out takes up to eight times its bytes */
-	while ((size = spell_out(&string, text, n)) > max && max)
-		n = cut_at(text, n * max / size);
+	if (most)
+		n = cut_at(text, most);
+	if (max)
+		n = cut_at(text, n < max ? n : max);
+	for (;;) {
+		size = spell_out(&string, text, n);
+		limit = most;
+		if (!most || size <= most) {
+			size = string_size(&string);
+			limit = max;
+		}
+		if (!limit || size <= limit)
+			break;
+		/* a character that is spelled out takes up to eight times its bytes */
+		n = cut_at(text, n * limit / size);
+	}
 	if (string.rc && !d->rc)
 		d->rc = string.rc;
 	doc_json(d, grove_buf_slice(&string.buf));
 	doc_release(&string);
 	return n < text.len;
+}
+
+int put_recorded(struct doc *d, struct grove_slice text, size_t max)
+{
+	return put_recorded_text(d, text, 0, max);
 }
 
 void put_recorded_member(struct doc *d, const char *name, const char *text, size_t max)
@@ -98,7 +140,7 @@ enum { TAIL = 300 };
 
 int put_item(struct call *k, struct doc *item, size_t nr)
 {
-	int fits = k->d.buf.len + item->buf.len + TAIL <= k->max;
+	int fits = call_size(k) + sent_size(grove_buf_slice(&item->buf)) + TAIL <= k->max;
 
 	if (item->rc && !k->d.rc)
 		k->d.rc = item->rc;

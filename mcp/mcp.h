@@ -31,6 +31,9 @@ struct indexer;
 #define ANSWER_BYTES_MIN 4000u
 #define ANSWER_BYTES_MAX 1000000u
 
+/* What a reply has besides the document. */
+#define ENVELOPE_BYTES 400u
+
 /* The maximum size of an id, whose beginning finds an entry as well, and of a path. */
 enum { ID_TEXT = 200, PATH_TEXT = 500 };
 
@@ -53,7 +56,8 @@ struct call {
 	const struct tool *tool;
 	struct value *values;         /* its arguments, in the order of the table */
 	struct doc d;                 /* the document */
-	size_t max;                   /* its maximum size in bytes */
+	size_t max;                   /* its maximum size, as sent_size() */
+	size_t counted, sent;         /* see call_size() */
 	char why[700];                /* the error, for the model */
 };
 
@@ -66,12 +70,24 @@ int call_fail_grove(struct call *k, int code);
 
 /* Begins the document: an object, and the notice that what follows is data. */
 void put_notice(struct doc *d);
+
+/*
+ * Returns the size of JSON as it is sent: a document is one string of the reply, where quotes
+ * and backslashes take two bytes.
+ */
+size_t sent_size(struct grove_slice json);
+/* The same of the call's document, which must only have grown since the last call. */
+size_t call_size(struct call *k);
+
 /*
  * Writes recorded text as a string in which control and invisible characters are spelled
- * out. The string has at most `max` bytes; 0 for any number. Returns 1 if it was cut.
+ * out. The string has at most `max` bytes as sent_size(); 0 for any number. Returns 1 if it
+ * was cut.
  */
 int put_recorded(struct doc *d, struct grove_slice text, size_t max);
-/* The same as a member; nothing if there is no text. */
+/* The same, and of what is read of it at most `most` bytes. */
+int put_recorded_text(struct doc *d, struct grove_slice text, size_t most, size_t max);
+/* The same as put_recorded() for a member; nothing if there is no text. */
 void put_recorded_member(struct doc *d, const char *name, const char *text, size_t max);
 /* Adds a separately made JSON object as the next item, if it fits. Returns 0 if it does not. */
 int put_item(struct call *k, struct doc *item, size_t nr);

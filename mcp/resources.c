@@ -66,7 +66,7 @@ static char *take_text(struct grove_slice params, const char *name)
 int resources_list(struct mcp *m, struct grove_slice params, struct doc *d, char *why, size_t size)
 {
 	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL, .sort = GROVE_SORT_MODIFIED };
-	struct call k = { .m = m, .max = ANSWER_BYTES };
+	struct call k = { .m = m, .max = ANSWER_BYTES - ENVELOPE_BYTES };
 	struct grove_slice given;
 	char *cursor = take_text(params, "cursor");
 	int rc;
@@ -163,7 +163,7 @@ static int read_max(const struct wanted *w, size_t *out)
 	char *end = NULL;
 	unsigned long long n = w->max && *w->max >= '0' && *w->max <= '9' ? strtoull(w->max, &end, 10) : 0;
 
-	*out = w->max ? (size_t)n : ANSWER_BYTES;
+	*out = (w->max ? (size_t)n : ANSWER_BYTES) - ENVELOPE_BYTES;
 	return w->max && (!end || *end || n < ANSWER_BYTES_MIN || n > ANSWER_BYTES_MAX) ? -1 : 0;
 }
 

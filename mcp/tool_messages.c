@@ -23,7 +23,8 @@ static const char *const piece_names[] = { "text", "thinking", "toolCall", "tool
 
 struct writing {
 	struct doc *d;
-	size_t text, most;       /* bytes of a text, and of the message */
+	size_t text;             /* the maximum bytes of a text, as it is read */
+	size_t most, size;       /* of the message: the maximum as sent_size(), and what it has */
 	int tools;               /* include tool calls and results */
 	int hidden;              /* and what is not shown to users */
 	uint64_t left_out;
@@ -40,7 +41,7 @@ static int put_piece(void *payload, const struct grove_piece *p)
 {
 	struct writing *w = payload;
 	struct doc *d = w->d;
-	size_t before = d->buf.len;
+	size_t before = d->buf.len, size;
 
 	if ((p->hidden && !w->hidden) || (!w->tools && is_of_tool(p)))
 		return 0;
@@ -52,17 +53,19 @@ static int put_piece(void *payload, const struct grove_piece *p)
 	}
 	if (p->kind != GROVE_PIECE_IMAGE) {
 		doc_name(d, "text");
-		if (put_recorded(d, p->text, w->text))
+		if (put_recorded_text(d, p->text, w->text, w->most))
 			doc_member_number(d, "cutOf", p->text.len);
 	}
 	if (p->error)
 		doc_member_bool(d, "error", 1);
 	doc_close(d, '}');
+	size = sent_size((struct grove_slice){ d->buf.ptr + before, d->buf.len - before });
 	/* the first one is always included */
-	if (w->nr && d->buf.len > w->most) {
+	if (w->nr && w->size + size > w->most) {
 		d->buf.len = before;
 		w->left_out++;
 	} else {
+		w->size += size;
 		w->nr++;
 	}
 	return d->rc;
@@ -82,8 +85,6 @@ static struct writing begin_message(struct call *k, struct doc *d)
 	struct writing w = { .d = d, .text = arg_number(k, "maxText", TEXT_DEFAULT), .most = k->max / 2,
 			     .tools = arg_number(k, "tools", 1) != 0 };
 
-	/* a text cannot be longer than the reply */
-	w.text = w.text < k->max / 2 ? w.text : k->max / 2;
 	d->buf.len = 0;
 	doc_open(d, '{');
 	return w;
@@ -163,14 +164,15 @@ static int add_message(struct page *p, size_t place)
 {
 	struct doc d = { .rc = 0 };
 	int rc = write_message(p->k, p->v, p->path.at[place], p->wanted == place + 1, &d);
+	size_t size = sent_size(grove_buf_slice(&d.buf));
 
 	if (d.rc)
 		rc = d.rc;
-	if (rc > 0 && p->nr && p->bytes + d.buf.len + 700 > p->k->max)
+	if (rc > 0 && p->nr && p->bytes + size + 700 > p->k->max)
 		rc = 0;
 	else if (rc >= 0) {
 		if (rc > 0) {
-			p->bytes += d.buf.len;
+			p->bytes += size;
 			p->nr++;
 			p->items[place] = d.buf;
 			d.buf = (struct grove_buf)GROVE_BUF_INIT;
@@ -438,6 +440,7 @@ const struct tool tool_get_messages = {
 struct context {
 	struct call *k;
 	struct doc list;         /* the messages of this page */
+	size_t size;             /* its size as sent_size() */
 	uint64_t from, limit, at, nr;
 	uint64_t stamp;          /* of the path to the leaf */
 	int full;
@@ -450,6 +453,7 @@ static int see_message(void *payload, const struct grove_message *m)
 	struct doc d = { .rc = 0 };
 	struct writing w;
 	uint64_t place = c->at++;
+	size_t size;
 	int rc = 0;
 
 	if (atomic_load(&c->k->m->cancelled))
@@ -469,9 +473,11 @@ static int see_message(void *payload, const struct grove_message *m)
 		rc = put_piece(&w, &all);
 	}
 	end_message(&w);
-	c->full = c->nr == c->limit || (c->nr && c->list.buf.len + d.buf.len + 1500 > c->k->max);
+	size = sent_size(grove_buf_slice(&d.buf)) + 1;
+	c->full = c->nr == c->limit || (c->nr && c->size + size + 1500 > c->k->max);
 	if (!c->full) {
 		doc_json(&c->list, grove_buf_slice(&d.buf));
+		c->size += size;
 		c->nr++;
 	}
 	rc = rc ? rc : d.rc;

@@ -189,14 +189,16 @@ static int survey(const struct grove_view *v, struct survey *s)
 	return rc;
 }
 
-/* Writes a few of them, while the document is shorter than `room` bytes. */
-static void put_lines(struct doc *d, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr, size_t room)
+/* Writes a few of them, while the document is shorter than `room`. */
+static void put_lines(struct call *k, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr, size_t room)
 {
+	struct doc *d = &k->d;
+
 	if (!nr)
 		return;
 	doc_name(d, name);
 	doc_open(d, '[');
-	for (size_t i = 0; i < nr && i < FEW && d->buf.len < room; i++)
+	for (size_t i = 0; i < nr && i < FEW && call_size(k) < room; i++)
 		put_entry_line(d, v, at[i]);
 	doc_close(d, ']');
 }
@@ -213,7 +215,7 @@ static int put_subagent(void *payload, const struct grove_subagent *a)
 	struct doc *d = &l->list;
 
 	l->nr++;
-	if (d->buf.len > l->room) {
+	if (sent_size(grove_buf_slice(&d->buf)) > l->room) {
 		l->left_out++;
 		return 0;
 	}
@@ -261,8 +263,8 @@ static void put_state(struct call *k, struct grove_session *s, const struct grov
 		put_entry_line(d, v, leaf);
 	}
 	if (about->nr_ends > 1)
-		put_lines(d, "branchEnds", v, about->ends, about->nr_ends, k->max * 4 / 10);
-	put_lines(d, "labelled", v, about->labelled, about->labels, k->max * 5 / 10);
+		put_lines(k, "branchEnds", v, about->ends, about->nr_ends, k->max * 4 / 10);
+	put_lines(k, "labelled", v, about->labelled, about->labels, k->max * 5 / 10);
 	put_subagents(d, s, k->max / 5);
 	if (!grove_session_resume(s, &cmd)) {
 		doc_name(d, "resume");

@@ -258,7 +258,7 @@ static int run_tool(struct call *k, struct grove_slice args)
 	int rc = read_args(k, args);
 
 	if (!rc) {
-		k->max = arg_number(k, "maxBytes", ANSWER_BYTES);
+		k->max = arg_number(k, "maxBytes", ANSWER_BYTES) - ENVELOPE_BYTES;
 		rc = k->tool->run(k);
 	}
 	if (!rc && k->d.rc)

@@ -66,6 +66,7 @@ class Server:
                 return None
             self.buffer += more
         line, self.buffer = self.buffer.split(b"\n", 1)
+        self.size = len(line)
         return json.loads(line)
 
     def request(self, method, params=None):

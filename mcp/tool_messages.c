@@ -347,14 +347,30 @@ static int take_entry(struct page *p, const char *what)
 	return rc;
 }
 
+/* Adds one of `left`, which becomes 0 if there is none, or no room for it. */
+static int add_one(struct page *p, int (*add)(struct page *p, uint64_t nr), uint64_t *left)
+{
+	size_t had = p->nr;
+	int rc = add(p, 1);
+
+	*left = p->nr > had ? *left - 1 : 0;
+	return rc;
+}
+
+/* In turns, so that long messages on one side do not keep out those on the other. */
 static int around(struct page *p)
 {
-	struct call *k = p->k;
-	int rc = take_entry(p, arg_text(k, "entry"));
+	uint64_t before = arg_number(p->k, "before", LIMIT_DEFAULT / 2), after = arg_number(p->k, "after", LIMIT_DEFAULT / 2);
+	int rc = take_entry(p, arg_text(p->k, "entry"));
 
 	if (!rc)
-		rc = add_after(p, 1 + arg_number(k, "after", LIMIT_DEFAULT / 2));
-	return rc ? rc : add_before(p, arg_number(k, "before", LIMIT_DEFAULT / 2));
+		rc = add_after(p, 1);
+	while (!rc && (before || after)) {
+		rc = before ? add_one(p, add_before, &before) : 0;
+		if (!rc && after)
+			rc = add_one(p, add_after, &after);
+	}
+	return rc;
 }
 
 static int follow(struct page *p, const char *cursor)

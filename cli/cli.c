@@ -405,7 +405,7 @@ int cli_stores(struct cli *c)
 }
 
 struct agents {
-	struct grove_buf names;
+	struct grove_buf *names;
 	const char *wanted;
 	int found;
 };
@@ -415,20 +415,27 @@ static int on_agent(void *payload, const struct grove_agent *a)
 	struct agents *x = payload;
 
 	x->found |= !strcmp(a->name, x->wanted);
-	if (x->names.len)
-		x->names.ptr[x->names.len - 1] = ',';
-	cli_add(&x->names, " ", x->names.len > 0);
-	cli_add(&x->names, a->name, strlen(a->name) + 1);
+	if (x->names->len)
+		x->names->ptr[x->names->len - 1] = ',';
+	cli_add(x->names, " ", x->names->len > 0);
+	cli_add(x->names, a->name, strlen(a->name) + 1);
 	return 0;
+}
+
+int cli_is_agent(struct grove *g, const char *name, struct grove_buf *known)
+{
+	struct agents x = { .names = known, .wanted = name };
+
+	return grove_agent_each(g, on_agent, &x) || x.found;
 }
 
 void cli_check_agent(struct cli *c, const char *name)
 {
-	struct agents x = { .names = GROVE_BUF_INIT, .wanted = name };
+	struct grove_buf known = GROVE_BUF_INIT;
 
-	if (name && !grove_agent_each(c->g, on_agent, &x) && !x.found)
-		cli_warn(c, "no agent is called '%.64s' (known agents: %s)", name, x.names.ptr ? x.names.ptr : "none");
-	grove_buf_release(&x.names);
+	if (name && !cli_is_agent(c->g, name, &known))
+		cli_warn(c, "no agent is called '%.64s' (known agents: %s)", name, known.ptr ? known.ptr : "none");
+	grove_buf_release(&known);
 }
 
 enum { CANDIDATE_LEAST = 12, CANDIDATE_MOST = 60 };

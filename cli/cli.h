@@ -99,6 +99,8 @@ void cli_skipped(void *payload, const struct grove_detail *why);
 
 /* Checks that the named stores exist. Returns non-zero after reporting an error. */
 int cli_stores(struct cli *c);
+/* Returns true if it is the name of an agent; *known gets all their names. */
+int cli_is_agent(struct grove *g, const char *name, struct grove_buf *known);
 /* Call if --agent (NULL if not given) found nothing: warns if no agent has that name. */
 void cli_check_agent(struct cli *c, const char *name);
 /* After GROVE_EAMBIGUOUS: lists the possible sessions for people, with what distinguishes them. */

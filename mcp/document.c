@@ -4,6 +4,7 @@
 #include "mcp.h"
 
 #include "cli/out.h"
+#include "programs/store_url.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,17 +152,17 @@ int put_item(struct call *k, struct doc *item, size_t nr)
 	return 1;
 }
 
-void put_uri(struct doc *d, const char *id)
+void put_uri(struct doc *d, struct grove_slice id)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
 
 	doc_name(d, "uri");
 	doc_puts(d, "\"grove://session/");
-	for (; *id; id++)
-		if (strchr(plain, *id))
-			doc_add(d, (struct grove_slice){ id, 1 });
+	for (; id.len; id.ptr++, id.len--)
+		if (strchr(plain, *id.ptr))
+			doc_add(d, (struct grove_slice){ id.ptr, 1 });
 		else
-			doc_printf(d, "%%%02X", (unsigned)(unsigned char)*id);
+			doc_printf(d, "%%%02X", (unsigned)(unsigned char)*id.ptr);
 	doc_puts(d, "\"");
 }
 
@@ -171,7 +172,30 @@ void session_forget(struct mcp *m)
 {
 	grove_session_close(m->session);
 	m->session = NULL;
-	m->session_key.len = 0;
+	m->session_key.len = m->session_word.len = 0;
+}
+
+int same_ids(const struct grove_list *l)
+{
+	size_t n = grove_list_count(l), i = 1;
+
+	while (i < n && !strcmp(grove_list_at(l, i)->id, grove_list_at(l, 0)->id))
+		i++;
+	return n && i == n;
+}
+
+void add_session_key(struct doc *d, const struct grove_list_item *i)
+{
+	char mark[5];
+
+	if (*i->path) {
+		doc_puts(d, i->path);
+		return;
+	}
+	store_url_mark(i->store, mark);
+	doc_puts(d, i->id);
+	doc_puts(d, "~");
+	doc_puts(d, mark);
 }
 
 /*
@@ -183,6 +207,13 @@ static const char *name_to_open(const struct grove_buf *key, const char *what)
 	return key->ptr[0] == '/' ? key->ptr : what;
 }
 
+/* A path says it all; what identifies a session in a database may name another one in another. */
+static int is_open(const struct mcp *m, const struct grove_buf *key, const char *what)
+{
+	return m->session && key->len == m->session_key.len && !memcmp(key->ptr, m->session_key.ptr, key->len) &&
+	       (key->ptr[0] == '/' || (m->session_word.len && !strcmp(m->session_word.ptr, what)));
+}
+
 static int open_session(struct call *k, const char *what)
 {
 	struct mcp *m = k->m;
@@ -191,7 +222,7 @@ static int open_session(struct call *k, const char *what)
 
 	if (rc)
 		rc = call_fail_grove(k, rc);
-	else if (m->session && key.len == m->session_key.len && !memcmp(key.ptr, m->session_key.ptr, key.len))
+	else if (is_open(m, &key, what))
 		rc = grove_session_refresh(m->session) < 0;
 	else
 		rc = 1;
@@ -205,13 +236,77 @@ static int open_session(struct call *k, const char *what)
 			rc = grove_buf_add(&m->session_key, grove_buf_slice(&key));
 		}
 	}
+	if (!rc) {
+		m->session_word.len = 0;
+		/* with the zero at its end */
+		rc = grove_buf_add(&m->session_word, (struct grove_slice){ what, strlen(what) + 1 });
+	}
 	grove_buf_release(&key);
+	return rc;
+}
+
+/* Returns true if the call is about an entry that the open session does not have. */
+static int lacks_entry(const struct call *k)
+{
+	const char *entry = arg_text(k, "entry");
+	struct grove_view *v = NULL;
+	uint32_t found;
+	int rc;
+
+	entry = entry ? entry : arg_text(k, "leaf");
+	if (!entry || grove_session_view(k->m->session, &v))
+		return 0;
+	rc = grove_view_resolve(v, entry, &found);
+	grove_view_unref(v);
+	return rc == GROVE_ENOTFOUND;
+}
+
+/* Opens one of several with the same id: the latest if it has the entry, or none has. */
+static int open_one_of(struct call *k, const struct grove_list *l)
+{
+	size_t n = grove_list_count(l), latest = 0;
+	struct doc word = { .rc = 0 };
+	int rc = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (grove_list_at(l, i)->modified > grove_list_at(l, latest)->modified)
+			latest = i;
+	for (size_t i = 0; i <= n + 1; i++) {
+		size_t at = i && i <= n ? i - 1 : latest;
+
+		word.buf.len = 0;
+		add_session_key(&word, grove_list_at(l, at));
+		doc_add(&word, (struct grove_slice){ "", 1 });
+		rc = word.rc ? word.rc : open_session(k, word.buf.ptr);
+		if (!rc && !lacks_entry(k))
+			break;
+	}
+	doc_release(&word);
+	return rc;
+}
+
+static int open_any(struct call *k, const char *what)
+{
+	struct mcp *m = k->m;
+	struct grove_list *l = NULL;
+	char *word = NULL;
+	int rc = open_session(k, what);
+
+	if (rc != GROVE_EAMBIGUOUS || grove_find(m->g, what, 0, &l) != rc || !same_ids(l)) {
+		grove_list_free(l);
+		return rc;
+	}
+	if (arg_text(k, "cursor") && m->session && m->session_word.len && !strcmp(grove_session_id(m->session), grove_list_at(l, 0)->id))
+		word = strdup(m->session_word.ptr);
+	rc = word ? open_session(k, word) : open_one_of(k, l);
+	free(word);
+	grove_list_free(l);
 	return rc;
 }
 
 int session_get(struct call *k, const char *what, struct grove_session **s, struct grove_view **v)
 {
-	int rc = open_session(k, what);
+	int rc = open_any(k, what);
 
 	*v = NULL;
 	*s = k->m->session;

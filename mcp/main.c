@@ -60,6 +60,7 @@ static int run(struct cli *c, int argc, char **argv)
 	grove_search_close(m.search);
 	session_forget(&m);
 	grove_buf_release(&m.session_key);
+	grove_buf_release(&m.session_word);
 	wire_free(m.wire);
 	return status;
 }

@@ -46,6 +46,7 @@ struct mcp {
 	/* kept between calls; see session_get() */
 	struct grove_session *session;
 	struct grove_buf session_key;
+	struct grove_buf session_word; /* what it was opened by */
 	struct grove_search *search;
 	struct indexer *indexer;
 };
@@ -58,6 +59,7 @@ struct call {
 	struct doc d;                 /* the document */
 	size_t max;                   /* its maximum size, as sent_size() */
 	size_t counted, sent;         /* see call_size() */
+	int shared;                   /* list_page(): other sessions in the list have this one's id */
 	char why[700];                /* the error, for the model */
 };
 
@@ -70,7 +72,6 @@ int call_fail_grove(struct call *k, int code);
 
 /* Begins the document: an object, and the notice that what follows is data. */
 void put_notice(struct doc *d);
-
 /*
  * Returns the size of JSON as it is sent: a document is one string of the reply, where quotes
  * and backslashes take two bytes.
@@ -93,14 +94,23 @@ void put_recorded_member(struct doc *d, const char *name, const char *text, size
 int put_item(struct call *k, struct doc *item, size_t nr);
 
 /* Writes "grove://session/ID" as a member. */
-void put_uri(struct doc *d, const char *id);
+void put_uri(struct doc *d, struct grove_slice id);
 
 /*
  * Opens the session named by the argument `session`, and takes a current view. It stays
- * open, so that the next page need not read it again. Sets the error if it fails.
+ * open, so that the next page need not read it again. Of several with the same id, that is
+ * the one that the cursor belongs to, or that has the entry asked for, or the one modified
+ * last. Sets the error if it fails.
  */
 int session_get(struct call *k, const char *what, struct grove_session **s, struct grove_view **v);
 void session_forget(struct mcp *m);
+/*
+ * Several stores may have a session with the same id. Returns true if all in the list have
+ * the same one.
+ */
+int same_ids(const struct grove_list *l);
+/* Appends what names just this session: its path, or its id and store. */
+void add_session_key(struct doc *d, const struct grove_list_item *i);
 /* Finds the entry that `what` names; NULL means `otherwise`. Sets the error if it fails. */
 int entry_get(struct call *k, struct grove_view *v, const char *what, uint32_t otherwise, uint32_t *out);
 
@@ -155,6 +165,8 @@ struct tool {
 /* The value of one of the tool's arguments, or its default. */
 const char *arg_text(const struct call *k, const char *name);  /* NULL if not given */
 uint64_t arg_number(const struct call *k, const char *name, uint64_t otherwise);
+/* Reads `cwd` (NULL: not an argument) and `agent`. Sets the error if they cannot match anything. */
+int arg_scope(struct call *k, const char **cwd, const char **agent);
 /* Reads the period from `since` and `until`. Sets the error if it fails. */
 int arg_period(struct call *k, struct grove_period *out);
 
@@ -167,7 +179,8 @@ extern const struct tool tool_search_sessions, tool_list_sessions, tool_get_over
 #define ARG_BYTES { "maxBytes", VALUE_NUMBER, .least = ANSWER_BYTES_MIN, .most = ANSWER_BYTES_MAX, \
 	.about = "The maximum number of bytes in the answer. Default: 20000." }
 #define ARG_SESSION { "session", VALUE_TEXT, .required = 1, \
-	.about = "The id of the session, a prefix of it (4 characters or more), its path, or last." }
+	.about = "The id of the session, or its key if it has one. A prefix of the id (4 characters or more), its path, or last " \
+	"(the latest of this directory) will do." }
 
 /* The member "tools": [...], and the result of a call. Returns 0, or a message_error with `why`. */
 void tools_list(struct doc *d);

@@ -20,12 +20,17 @@ static const char scheme[] = "grove://session/";
 
 static int put_resource(struct call *k, const struct grove_list_item *i, size_t nr)
 {
-	struct doc d = { .rc = 0 };
+	struct doc d = { .rc = 0 }, key = { .rc = 0 };
 	struct grove_slice first = { i->first_message, i->first_message_len };
 	int fits;
 
+	if (k->shared)
+		add_session_key(&key, i);
+	else
+		doc_puts(&key, i->id);
 	doc_open(&d, '{');
-	put_uri(&d, i->id);
+	put_uri(&d, grove_buf_slice(&key.buf));
+	doc_release(&key);
 	put_recorded_member(&d, "name", i->id, ID_TEXT);
 	doc_name(&d, "title");
 	put_recorded(&d, i->name ? grove_str(i->name) : first, TITLE_TEXT);

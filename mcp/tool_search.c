@@ -158,14 +158,15 @@ static void put_hits(struct call *k, const struct grove_hits *hits, const struct
 
 static int search_sessions(struct call *k)
 {
-	struct grove_search_options o = { .size = sizeof(o), .cwd = arg_text(k, "cwd"), .agent = arg_text(k, "agent"),
-					  .role = arg_text(k, "role"), .what = arg_text(k, "session"),
+	struct grove_search_options o = { .size = sizeof(o), .role = arg_text(k, "role"), .what = arg_text(k, "session"),
 					  .compare = COMPARE };
 	struct page page = { 0 };
 	struct grove_period when = { 0 };
 	struct grove_hits *hits = NULL;
 	int rc = read_page(k, &page);
 
+	if (!rc)
+		rc = arg_scope(k, &o.cwd, &o.agent);
 	if (!rc)
 		rc = arg_period(k, &when);
 	if (!rc)
@@ -196,7 +197,7 @@ const struct tool tool_search_sessions = {
 		{ "in", VALUE_CHOICE, .choices = "text|calls|results|names", .about = "Only messages, tool calls, results, or titles and labels." },
 		{ "role", VALUE_TEXT, .about = "Only texts of this role: user, assistant, tool, call, ..." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of this directory or below it (an absolute path)." },
-		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, claude, ..." },
+		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, omp, xcsh, openclaw or claude." },
 		{ "session", VALUE_TEXT, .about = "Only this session: its id, a prefix of it, its path, or last." },
 		{ "since", VALUE_TEXT, .about = "Only texts that are not older than this: 7d, 12h, yesterday, 2026-11-03." },
 		{ "until", VALUE_TEXT, .about = "Only texts that are not newer than this; a day or month is included as a whole." },

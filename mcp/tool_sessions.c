@@ -18,7 +18,6 @@ void put_session_members(struct doc *d, const struct grove_list_item *i, size_t 
 {
 	struct grove_slice first = { i->first_message, i->first_message_len };
 
-	put_recorded_member(d, "id", i->id, ID_TEXT);
 	put_recorded_member(d, "name", i->name, NAME_TEXT);
 	put_recorded_member(d, "cwd", i->cwd, PATH_TEXT);
 	doc_member(d, "agent", i->agent);
@@ -35,12 +34,25 @@ void put_session_members(struct doc *d, const struct grove_list_item *i, size_t 
 	put_recorded(d, first, text);
 }
 
+static void put_key(struct doc *d, const struct grove_list_item *i)
+{
+	struct doc key = { .rc = 0 };
+
+	add_session_key(&key, i);
+	doc_name(d, "key");
+	put_recorded(d, grove_buf_slice(&key.buf), PATH_TEXT);
+	doc_release(&key);
+}
+
 static int put_listed(struct call *k, const struct grove_list_item *i, size_t nr)
 {
 	struct doc item = { .rc = 0 };
 	int fits;
 
 	doc_open(&item, '{');
+	put_recorded_member(&item, "id", i->id, ID_TEXT);
+	if (k->shared)
+		put_key(&item, i);
 	put_session_members(&item, i, FIRST_TEXT);
 	doc_close(&item, '}');
 	fits = put_item(k, &item, nr);
@@ -72,6 +84,17 @@ static uint64_t same_time(const struct grove_list *l, size_t end)
 	return n;
 }
 
+/* Returns true if others in the list have the same id. */
+static int is_shared(const struct grove_list *l, size_t place)
+{
+	const char *id = grove_list_at(l, place)->id;
+	size_t i = 0, n = grove_list_count(l);
+
+	while (i < n && (i == place || strcmp(grove_list_at(l, i)->id, id)))
+		i++;
+	return i < n;
+}
+
 int list_page(struct call *k, const struct grove_list_options *o, const char *cursor, size_t limit,
 	      int (*put)(struct call *k, const struct grove_list_item *i, size_t nr))
 {
@@ -87,8 +110,11 @@ int list_page(struct call *k, const struct grove_list_options *o, const char *cu
 		return call_fail_grove(k, rc);
 	if (cursor)
 		from = place_after(l, (int64_t)at[0], at[1]);
-	for (i = from; i < grove_list_count(l) && nr < limit && put(k, grove_list_at(l, i), nr); i++)
-		nr++;
+	for (i = from; i < grove_list_count(l) && nr < limit; i++, nr++) {
+		k->shared = is_shared(l, i);
+		if (!put(k, grove_list_at(l, i), nr))
+			break;
+	}
 	doc_close(&k->d, ']');
 	if (i < grove_list_count(l) && nr) {
 		at[0] = (uint64_t)grove_list_at(l, i - 1)->modified;
@@ -103,9 +129,11 @@ int list_page(struct call *k, const struct grove_list_options *o, const char *cu
 
 static int list_sessions(struct call *k)
 {
-	struct grove_list_options o = { .size = sizeof(o), .cwd = arg_text(k, "cwd"), .query = arg_text(k, "query"),
-					.agent = arg_text(k, "agent"), .sort = GROVE_SORT_MODIFIED };
-	int rc = arg_period(k, &o.modified);
+	struct grove_list_options o = { .size = sizeof(o), .query = arg_text(k, "query"), .sort = GROVE_SORT_MODIFIED };
+	int rc = arg_scope(k, &o.cwd, &o.agent);
+
+	if (!rc)
+		rc = arg_period(k, &o.modified);
 
 	if (rc)
 		return rc;
@@ -124,7 +152,7 @@ const struct tool tool_list_sessions = {
 	(const struct arg[]){
 		{ "query", VALUE_TEXT, .about = "Words and \"phrases\" that must occur in the name, directory, id or messages." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of exactly this directory (an absolute path)." },
-		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, claude, ..." },
+		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, omp, xcsh, openclaw or claude." },
 		ARG_SINCE, ARG_UNTIL,
 		{ "limit", VALUE_NUMBER, .least = 1, .most = LIST_MAX, .about = "Sessions per page. Default: 20." },
 		ARG_CURSOR, ARG_BYTES, { NULL },
@@ -286,12 +314,13 @@ static int get_overview(struct call *k)
 	if (!rc) {
 		rc = survey(v, &about);
 		if (!rc)
-			rc = grove_find(k->m->g, arg_text(k, "session"), GROVE_FIND_COUNT, &l);
+			rc = grove_find(k->m->g, k->m->session_word.ptr, GROVE_FIND_COUNT, &l);
 		if (rc)
 			rc = call_fail_grove(k, rc);
 	}
 	if (!rc) {
 		put_notice(&k->d);
+		put_recorded_member(&k->d, "id", grove_session_id(s), ID_TEXT);
 		put_session_members(&k->d, grove_list_at(l, 0), 1000);
 		put_state(k, s, v, &about);
 		doc_close(&k->d, '}');
@@ -354,7 +383,7 @@ static void put_usage(struct call *k, const struct grove_usage *u, uint64_t from
 static int get_usage(struct call *k)
 {
 	struct grove_usage_options o = { .size = sizeof(o), .by = (enum grove_usage_by)arg_number(k, "by", GROVE_USAGE_DAY),
-					 .project = arg_text(k, "project"), .agent = arg_text(k, "agent"), .tz = "" };
+					 .project = arg_text(k, "project"), .tz = "" };
 	const char *cursor = arg_text(k, "cursor"), *session = arg_text(k, "session");
 	struct grove_usage *u = NULL;
 	struct grove_list *l = NULL;
@@ -362,9 +391,14 @@ static int get_usage(struct call *k)
 	int rc = cursor ? cursor_read(k, cursor, 'u', &from, 1) : 0;
 
 	if (!rc)
+		rc = arg_scope(k, NULL, &o.agent);
+	if (!rc)
 		rc = arg_period(k, &o.period);
 	if (!rc && session) {
 		rc = grove_find(k->m->g, session, 0, &l);
+		/* copies in several stores are counted once */
+		if (rc == GROVE_EAMBIGUOUS && same_ids(l))
+			rc = 0;
 		if (rc)
 			rc = call_fail_grove(k, rc);
 		else
@@ -391,7 +425,7 @@ const struct tool tool_get_usage = {
 		  .about = "What each row stands for. Default: day." },
 		ARG_SINCE, ARG_UNTIL,
 		{ "project", VALUE_TEXT, .about = "Only sessions of this directory or below it; a name without a slash: of every directory of that name." },
-		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent." },
+		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, omp, xcsh, openclaw or claude." },
 		{ "session", VALUE_TEXT, .about = "Only this session and its sub-agents: its id, a prefix of it, its path, or last." },
 		{ "limit", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Rows per page. Default: 50." },
 		ARG_CURSOR, ARG_BYTES, { NULL },

@@ -6,7 +6,7 @@
  */
 #include "mcp.h"
 
-#include "cli/out.h"
+#include "cli/cli.h"
 #include "message.h"
 #include "programs/dates.h"
 
@@ -119,6 +119,23 @@ uint64_t arg_number(const struct call *k, const char *name, uint64_t otherwise)
 	return v ? v->number : otherwise;
 }
 
+int arg_scope(struct call *k, const char **cwd, const char **agent)
+{
+	const char *dir = arg_text(k, "cwd");
+	struct grove_buf known = GROVE_BUF_INIT;
+	int rc = 0;
+
+	*agent = arg_text(k, "agent");
+	if (*agent && !cli_is_agent(k->m->g, *agent, &known))
+		rc = call_fail(k, GROVE_EINVAL, "agent: one of %.500s is expected", known.ptr ? known.ptr : "none");
+	grove_buf_release(&known);
+	if (!rc && cwd && dir && *dir != '/')
+		rc = call_fail(k, GROVE_EINVAL, "cwd: an absolute path is expected");
+	if (cwd)
+		*cwd = dir;
+	return rc;
+}
+
 int arg_period(struct call *k, struct grove_period *out)
 {
 	char why[256];
@@ -190,8 +207,8 @@ static int read_value(struct call *k, size_t i, struct grove_slice json)
 
 	if (k->values[i].given)
 		return call_fail(k, GROVE_EINVAL, "%s is given twice", a->name);
-	/* models often send null for an argument that they leave out */
-	if (json.len == 4 && !memcmp(json.ptr, "null", 4))
+	/* models often send null or "" for an argument that they leave out */
+	if ((json.len == 4 && !memcmp(json.ptr, "null", 4)) || (json.len == 2 && !memcmp(json.ptr, "\"\"", 2)))
 		return 0;
 	k->values[i].given = 1;
 	return readers[a->kind](k, a, json, &k->values[i]);

@@ -370,10 +370,9 @@ static uint64_t mix(uint64_t sum, const void *bytes, size_t len)
 
 uint64_t cursor_stamp(const struct grove_session *s, const struct grove_view *v, const uint32_t *entries, size_t nr)
 {
-	const uint64_t generation = grove_view_generation(v);
 	const char *id = grove_session_id(s);
 	struct grove_entry e = { .size = sizeof(e) };
-	uint64_t sum = mix(mix(0xcbf29ce484222325u, id, strlen(id)), &generation, sizeof(generation));
+	uint64_t sum = mix(0xcbf29ce484222325u, id, strlen(id));
 
 	for (size_t i = 0; i < nr; i++)
 		if (!grove_view_entry(v, entries[i], &e)) {

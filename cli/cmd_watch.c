@@ -211,8 +211,9 @@ static int take_number(const char **p, char end, uint64_t *out)
 
 	if (**p < '0' || **p > '9')
 		return 0;
+	errno = 0;
 	*out = strtoull(*p, &after, 10);
-	if (*after && *after != end)
+	if ((*after && *after != end) || errno || *out > INT64_MAX)
 		return 0;
 	*p = after;
 	return 1;
@@ -302,44 +303,64 @@ static const char *first_prompt(const struct news *n)
 	return *n->about->prompt ? n->about->prompt : NULL;
 }
 
+/* Below this width, lines have no time, and narrow columns: even 40 leave some for the text. */
+enum { NARROW = 64 };
+
 /* Prints the time and, with several sessions, which one it is. Returns the columns used. */
 static unsigned print_head(struct watching *w, const struct news *n)
 {
-	enum { NAME = 20 };
 	struct out *o = &w->c->out;
+	int narrow = o->width < NARROW;
+	unsigned name_width = narrow ? 7 : 20, used = narrow ? 0 : 10;
 	const char *name = n->view ? grove_view_name(n->view) : NULL;
 	int64_t time = n->entry && n->entry->time != GROVE_NO_TIME ? n->entry->time : now_ms();
 	char when[32];
 
-	cli_time(when, sizeof(when), time, 1);
-	out_style(o, OUT_DIM);
-	out_puts(o, strlen(when) > 11 ? when + 11 : when);
-	out_style(o, OUT_PLAIN);
-	out_puts(o, "  ");
+	if (!narrow) {
+		cli_time(when, sizeof(when), time, 1);
+		out_style(o, OUT_DIM);
+		out_puts(o, strlen(when) > 11 ? when + 11 : when);
+		out_style(o, OUT_PLAIN);
+		out_puts(o, "  ");
+	}
 	if (!w->all)
-		return 10;
+		return used;
 	if (!name && n->about)
 		name = first_prompt(n);
 	out_style(o, OUT_BOLD);
-	out_column(o, out_str(name ? name : n->session), NAME);
+	out_column(o, out_str(name ? name : n->session), name_width);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "  ");
-	return 10 + NAME + 2;
+	return used + name_width + 2;
+}
+
+/* The beginning of a UUID finds its entry, so there is no need to say that it was cut. */
+static struct grove_slice id_text(const char *id, size_t most)
+{
+	struct grove_slice text = out_str(id ? id : "-");
+	size_t n = 0;
+
+	while (n < most && n < text.len && (unsigned char)text.ptr[n] < 0x80)
+		n++;
+	if (n == most)
+		text.len = n;
+	return text;
 }
 
 static int print_entry(struct watching *w, const struct news *n, unsigned used)
 {
-	enum { ID = 8, WORD = 14 };
+	enum { ID = 8 };
 	struct out *o = &w->c->out;
+	unsigned word = o->width < NARROW ? 10 : 14;
 	struct brief b;
 	int err = brief_read(&b, n->view, n->entry->index);
 
-	used += ID + 2 + WORD + 1;
+	used += ID + 2 + word + 1;
 	out_style(o, OUT_YELLOW);
-	out_column(o, out_str(n->entry->id ? n->entry->id : "-"), ID);
+	out_column(o, id_text(n->entry->id, ID), ID);
 	out_puts(o, "  ");
 	out_style(o, brief_style(n->entry));
-	out_column(o, out_str(brief_word(n->entry)), WORD);
+	out_column(o, out_str(brief_word(n->entry)), word);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, " ");
 	if (!err)
@@ -347,7 +368,7 @@ static int print_entry(struct watching *w, const struct news *n, unsigned used)
 	return err == GROVE_ESTALE ? 0 : err;
 }
 
-static void print_words(struct watching *w, const struct news *n)
+static void print_words(struct watching *w, const struct news *n, unsigned used)
 {
 	static const struct {
 		const char *kind, *words;
@@ -357,16 +378,17 @@ static void print_words(struct watching *w, const struct news *n)
 	};
 	struct out *o = &w->c->out;
 	const char *id = n->event ? n->event->entry_id : NULL, *name;
+	unsigned left = o->width > used + 20 ? o->width - used : 20;
 
 	if (!strcmp(n->kind, "leaf")) {
 		out_puts(o, "leaf: ");
-		out_text(o, out_str(id ? id : "before the first entry"));
+		out_fit(o, out_str(id ? id : "before the first entry"), left - 6);
 		return;
 	}
 	if (!strcmp(n->kind, "rename")) {
 		name = n->view ? grove_view_name(n->view) : NULL;
 		out_puts(o, name ? "renamed: " : "has no name any more");
-		out_fit(o, out_str(name), o->width);
+		out_fit(o, out_str(name), left - 9);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -387,7 +409,7 @@ static int tell(struct watching *w, const struct news *n)
 		if (n->entry)
 			err = print_entry(w, n, used);
 		else
-			print_words(w, n);
+			print_words(w, n, used);
 		out_end_line(o);
 	}
 	out_flush(o);

@@ -40,6 +40,8 @@ struct grove__watched {
 	struct grove_store_log_stat seen; /* from before the last look */
 	uint64_t rev;                    /* reported up to here */
 	uint64_t lines;                  /* the same, as lines of the image */
+	uint64_t leaf;                   /* a hash of the leaf according to what was reported; 0:
+	                                    unknown */
 	struct grove__image *image;      /* the image they were reported from; for stores without
 	                                    a record of changes */
 	struct grove__happened *queue;

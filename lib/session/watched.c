@@ -32,6 +32,30 @@
 
 /* ---------------------------------------------------------------- the queue */
 
+static uint64_t hash_of(const char *text)
+{
+	return grove__idmap_hash(1, text, strlen(text));
+}
+
+static uint64_t leaf_hash(const struct grove__watched *w, uint32_t row)
+{
+	const char *id = row == GROVE_NO_ENTRY ? "" : grove__spine_id(w->s->image->spine, row);
+
+	return id ? hash_of(id) : 0;
+}
+
+/* What a reader takes for the leaf after this event. */
+static void note_leaf(struct grove__watched *w, enum grove_event_kind kind, uint32_t row)
+{
+	if (kind == GROVE_EVENT_LEAF)
+		w->leaf = leaf_hash(w, row);
+	else if (kind == GROVE_EVENT_RESET)
+		w->leaf = w->s && w->s->image ? leaf_hash(w, grove__session_leaf_row(w->s)) : 0;
+	else if ((kind == GROVE_EVENT_APPEND || kind == GROVE_EVENT_RENAME) && row != GROVE_NO_ENTRY &&
+		 !(grove__spine_flags(w->s->image->spine, row) & ROW_ASIDE))
+		w->leaf = leaf_hash(w, row);
+}
+
 /* `row` is the entry concerned, or GROVE_NO_ENTRY. */
 static int push(struct grove__watched *w, enum grove_event_kind kind, uint64_t rev, uint64_t seq,
 		uint32_t row, struct grove_detail *d)
@@ -47,6 +71,7 @@ static int push(struct grove__watched *w, enum grove_event_kind kind, uint64_t r
 		.rev = rev, .seq = seq, .kind = kind, .row = row, .entry_id = copy,
 		.generation = w->s && w->s->image ? w->s->image->generation : 0,
 	};
+	note_leaf(w, kind, row);
 	return 0;
 }
 
@@ -157,6 +182,9 @@ static int tell_leaf(struct grove__watched *w, uint64_t from, struct grove_detai
 		return 0;
 	leaf = grove__session_leaf_row(w->s);
 	if (leaf != GROVE_NO_ENTRY && grove__spine_line(im->spine, leaf) >= from)
+		return 0;
+	/* most of these lines move nothing */
+	if (w->leaf && w->leaf == leaf_hash(w, leaf))
 		return 0;
 	if (w->nr > w->next && w->queue[w->nr - 1].rev == rev)
 		w->queue[w->nr - 1].rev--;
@@ -518,11 +546,6 @@ static int still_there(struct grove__watched *w, struct grove_detail *d)
 
 /* ------------------------------------------------------------------- parking */
 
-static uint64_t hash_of(const char *text)
-{
-	return grove__idmap_hash(1, text, strlen(text));
-}
-
 /* A checksum of the first `nr` rows and their bytes. */
 static uint32_t sum_of(const struct grove__spine *sp, uint32_t nr)
 {
@@ -712,6 +735,8 @@ static int tell_since(struct grove__watched *w, uint64_t since, struct grove_det
 	w->told = w->rev;
 	w->lines = im->lines;
 	take_image(w);
+	if (w->rev == grove__image_rev(im))
+		w->leaf = leaf_hash(w, grove__session_leaf_row(w->s));
 	if (since == GROVE_REV_NOW)
 		return 0;
 	if (grove__log_has_changes(w->s->log))

@@ -3,6 +3,8 @@
  */
 #include "mcp.h"
 
+#include "cli/shape.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -190,7 +192,30 @@ struct survey {
 	uint64_t nr_ends;
 };
 
-static int survey(const struct grove_view *v, struct survey *s)
+/*
+ * Claude writes a reply as several records, and progress beside them: a session without
+ * branches has forks. So what forks and ends are the nodes of its tree.
+ */
+static int survey_nodes(struct grove_view *v, struct survey *s)
+{
+	struct shape shape = { 0 };
+	int rc = shape_make(&shape, v, SHAPE_DEFAULT, 0, 1);
+
+	s->branches = s->nr_ends = 0;
+	for (uint32_t i = 0; !rc && i < shape.c->nr; i++) {
+		uint32_t first = shape.first[i];
+
+		if (shape.node[i] != i)
+			continue;
+		s->branches += first != GROVE_NO_ENTRY && shape.next[first] != GROVE_NO_ENTRY;
+		if (first == GROVE_NO_ENTRY && s->nr_ends++ < FEW)
+			s->ends[s->nr_ends - 1] = shape.c->index[shape.last[i]];
+	}
+	shape_release(&shape);
+	return rc;
+}
+
+static int survey(struct grove_view *v, int merged, struct survey *s)
 {
 	struct grove_columns_options o = { .size = sizeof(o), .level = GROVE_LEVEL_TURNS };
 	struct grove_columns *c = NULL;
@@ -214,7 +239,7 @@ static int survey(const struct grove_view *v, struct survey *s)
 		grove_rows_release(&below);
 	}
 	grove_columns_free(c);
-	return rc;
+	return rc || !merged ? rc : survey_nodes(v, s);
 }
 
 /* Writes a few of them, while the document is shorter than `room`. */
@@ -312,7 +337,7 @@ static int get_overview(struct call *k)
 	int rc = session_get(k, arg_text(k, "session"), &s, &v);
 
 	if (!rc) {
-		rc = survey(v, &about);
+		rc = survey(v, !strcmp(grove_session_dialect(s), "claude"), &about);
 		if (!rc)
 			rc = grove_find(k->m->g, k->m->session_word.ptr, GROVE_FIND_COUNT, &l);
 		if (rc)

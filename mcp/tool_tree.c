@@ -85,6 +85,35 @@ struct drawing {
 	size_t text;
 };
 
+/* A node may be several records: takes the first text of the reply, or else its first call. */
+static int preview_node(const struct drawing *w, uint32_t node, struct grove_buf *buf, struct grove_preview *p)
+{
+	const struct shape *s = w->s;
+	int rc = grove_view_preview(w->v, s->c->index[node], w->text, buf, p);
+
+	for (uint32_t i = s->more[node]; rc >= 0 && i != GROVE_NO_ENTRY && (rc || p->kind != GROVE_PIECE_TEXT); i = s->more[i]) {
+		struct grove_buf words = GROVE_BUF_INIT, swap;
+		struct grove_preview other = { .size = sizeof(other) };
+		int none;
+
+		if (s->c->role[i] != GROVE_ROLE_ASSISTANT)
+			continue;
+		none = grove_view_preview(w->v, s->c->index[i], w->text, &words, &other);
+		if (!none && other.kind != GROVE_PIECE_THINKING &&
+		    (rc || p->kind == GROVE_PIECE_THINKING || other.kind == GROVE_PIECE_TEXT)) {
+			swap = *buf;
+			*buf = words;
+			words = swap;
+			*p = other;
+			rc = 0;
+		}
+		if (none < 0)
+			rc = none;
+		grove_buf_release(&words);
+	}
+	return rc;
+}
+
 static void put_row(struct drawing *w, const struct row *r, struct doc *d)
 {
 	const struct grove_columns *c = w->s->c;
@@ -106,7 +135,7 @@ static void put_row(struct drawing *w, const struct row *r, struct doc *d)
 	if (r->children > 1)
 		doc_member_number(d, "branches", r->children);
 	doc_member_bool(d, "onActivePath", w->active[e.index]);
-	if (!grove_view_preview(w->v, e.index, w->text, &buf, &p)) {
+	if (!preview_node(w, r->node, &buf, &p)) {
 		if (p.title.len) {
 			doc_name(d, "title");
 			put_recorded(d, p.title, GROVE_TITLE_MAX);

@@ -198,7 +198,7 @@ int serve(struct mcp *m)
 {
 	struct queue q = { .m = m, .last = &q.first };
 	pthread_t thread;
-	int status;
+	int status, why;
 
 	pthread_mutex_init(&q.lock, NULL);
 	pthread_cond_init(&q.changed, NULL);
@@ -210,6 +210,10 @@ int serve(struct mcp *m)
 	pthread_cond_broadcast(&q.changed);
 	pthread_mutex_unlock(&q.lock);
 	pthread_join(thread, NULL);
+	why = wire_broken(m->wire);
+	/* a client that has left needs nothing more */
+	if (why && why != EPIPE && !status)
+		status = cli_error(m->c, GROVE_EIO, "standard output: %s", strerror(why));
 	pthread_cond_destroy(&q.changed);
 	pthread_mutex_destroy(&q.lock);
 	return status;

@@ -293,6 +293,11 @@ int tools_call(struct mcp *m, struct grove_slice params, struct doc *d, char *wh
 
 	if (found & 1)
 		k.tool = find_tool(v[0]);
+	/* a client may have none to send */
+	if (found & 2 && v[1].ptr[0] == 'n') {
+		v[1] = (struct grove_slice){ NULL, 0 };
+		found &= ~2u;
+	}
 	if (!k.tool || (found & 2 && v[1].ptr[0] != '{')) {
 		snprintf(why, size, k.tool ? "arguments must be an object" : "unknown tool: %.*s",
 			 v[0].len < 64 ? (int)v[0].len : 64, found & 1 ? v[0].ptr : "");

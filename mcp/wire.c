@@ -16,7 +16,7 @@ struct wire {
 	size_t at, seen, len, cap;
 	int ended;
 	pthread_mutex_t lock;
-	int broken;
+	int broken;              /* the errno of the first write that failed */
 };
 
 struct wire *wire_new(int in, int out)
@@ -121,7 +121,7 @@ static int write_all(int fd, const char *ptr, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return -1;
+			return errno;
 		ptr += n;
 		len -= (size_t)n;
 	}
@@ -132,16 +132,18 @@ void wire_write(struct wire *w, struct grove_slice line)
 {
 	pthread_mutex_lock(&w->lock);
 	if (!w->broken)
-		w->broken = write_all(w->out, line.ptr, line.len) || write_all(w->out, "\n", 1);
+		w->broken = write_all(w->out, line.ptr, line.len);
+	if (!w->broken)
+		w->broken = write_all(w->out, "\n", 1);
 	pthread_mutex_unlock(&w->lock);
 }
 
 int wire_broken(struct wire *w)
 {
-	int yes;
+	int why;
 
 	pthread_mutex_lock(&w->lock);
-	yes = w->broken;
+	why = w->broken;
 	pthread_mutex_unlock(&w->lock);
-	return yes;
+	return why;
 }

@@ -27,7 +27,7 @@ void wire_free(struct wire *w);
 enum wire_result wire_read(struct wire *w, struct grove_slice *line);
 /* Writes a line and its end. Does nothing after a failure. */
 void wire_write(struct wire *w, struct grove_slice line);
-/* True if the reader of what we write is gone. */
+/* The errno of a failed write, or 0. EPIPE: the reader is gone. */
 int wire_broken(struct wire *w);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a page has besides its messages, and a message besides its pieces. */
+enum { AROUND = 1500 };
 enum { LIMIT_DEFAULT = 10, LIMIT_MAX = 200, TEXT_DEFAULT = 2000, LABEL_TEXT = 200 };
 
 #define ARG_TEXT { "maxText", VALUE_NUMBER, .least = 100, .most = ANSWER_BYTES_MAX, \
@@ -118,6 +120,9 @@ static int write_message(struct call *k, const struct grove_view *v, uint32_t i,
 		return rc;
 	if (wanted)
 		w.tools = w.hidden = 1;
+	/* alone in the answer, it can have what the others would */
+	if (wanted && !arg_number(k, "before", 1) && !arg_number(k, "after", 1))
+		w.most = k->max - AROUND;
 	put_entry_head(d, &e);
 	begin_pieces(d);
 	rc = grove_view_piece_each(v, i, put_piece, &w);
@@ -490,7 +495,7 @@ static int see_message(void *payload, const struct grove_message *m)
 	}
 	end_message(&w);
 	size = sent_size(grove_buf_slice(&d.buf)) + 1;
-	c->full = c->nr == c->limit || (c->nr && c->size + size + 1500 > c->k->max);
+	c->full = c->nr == c->limit || (c->nr && c->size + size + AROUND > c->k->max);
 	if (!c->full) {
 		doc_json(&c->list, grove_buf_slice(&d.buf));
 		c->size += size;

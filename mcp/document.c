@@ -156,6 +156,9 @@ void put_uri(struct doc *d, struct grove_slice id)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
 
+	/* the beginning of an id will do; a path has to be whole, and cannot be that long */
+	if (id.len && *id.ptr != '/')
+		id.len = cut_at(id, ID_TEXT);
 	doc_name(d, "uri");
 	doc_puts(d, "\"grove://session/");
 	for (; id.len; id.ptr++, id.len--)

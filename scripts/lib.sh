@@ -127,9 +127,15 @@ set_up() {
 	printf '%s\n' "$stamp" >"$dir/.set-up"
 }
 
+# viewer_came_along: a release has it built in.
+viewer_came_along() {
+	[ ! -e "$root/.git" ] && [ ! -e "$root/web/node_modules" ] && [ -f "$root/web/dist/index.html" ]
+}
+
 # build_viewer: web/dist, which the server's build takes in. Without npm or its
 # registry the rest is built all the same, and / says that the viewer is missing.
 build_viewer() (
+	! viewer_came_along || return 0
 	if ! have npm; then
 		say "There is no npm here: grove serve is built without the viewer"
 		return 0

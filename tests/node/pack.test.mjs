@@ -152,4 +152,6 @@ test("a packed package builds itself in an empty project", { skip: !npm && "npm 
 
 	install(project, [`./${filename}`]);
 	useIn(project);
+	const addon = fs.readFileSync(path.join(project, "node_modules", "grove-sessions", "build", "grove.node"));
+	assert.ok(!addon.includes(project), "it tells nothing about where it was built");
 });

@@ -107,6 +107,7 @@ async function build(target) {
 		const flags = [
 			"-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-w",
 			'-DGROVE_PRICES_FILE="/usr/local/share/grove/prices.json"',
+			`-ffile-prefix-map=${library}=.`, `-ffile-prefix-map=${root}=.`,
 			"-include", path.join(library, "lib", "base", "banned.h"),
 			`-I${path.join(library, "lib")}`, `-I${path.join(library, "include")}`, "-isystem", headers, ...cflags,
 			...(process.env.CFLAGS ?? "").split(/\s+/).filter(Boolean),

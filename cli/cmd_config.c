@@ -163,7 +163,7 @@ int cmd_config(struct cli *c, int argc, char **argv)
 	if (argc > 1 && !config_known(argv[1]))
 		cli_warn(c, "config: unknown key '%.64s'", argv[1]);
 	if (v == 1 || v == 2)
-		return change(c, argv[1], argv[2]);
+		return change(c, argv[1], v == 1 ? argv[2] : NULL);
 	if (config_read(&cf, why, sizeof(why)))
 		return cli_error(c, GROVE_EIO, "config: %s", why);
 	if (cf.bad_line)

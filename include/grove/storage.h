@@ -20,7 +20,7 @@
  *	grove_writer_free(w);
  *	grove_storage_close(st);
  *
- * There are two kinds with the same behaviour: everything here applies to both, and
+ * There are two kinds with the same behavior: everything here applies to both, and
  * a program can tell them apart only by looking at the disk. In memory, a path that
  * does not begin with `/` is relative to the root, `.` and `..` are resolved as
  * text, and everything is lost when the storage is closed.

@@ -329,7 +329,7 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	int rc = grove__log_open(log, t->root->store, &key, GROVE_STORE_READ, d);
 
 	if (!rc)
-		rc = grove__peek_log_dialect(r->g, t->root, *log, t->project, &dialect, d);
+		rc = grove__peek_log_dialect(r->g, t->root, *log, &key, &dialect, d);
 	if (rc)
 		return rc;
 	l->dialect = dialect;

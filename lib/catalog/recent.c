@@ -145,7 +145,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	hide(r, rc, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 1;
-	rc = grove__peek_log_dialect(r->g, root, log, key->project, &c->dialect, NULL);
+	rc = grove__peek_log_dialect(r->g, root, log, key, &c->dialect, NULL);
 	if (!rc)
 		rc = grove__time_stat(log, &st, NULL);
 	*ns = rc ? 0 : st.mtime_ns;

@@ -280,7 +280,7 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at,
 	int rc = grove__log_open(log, at->root->store, &key, GROVE_STORE_READ, d);
 
 	if (!rc)
-		rc = grove__peek_log_dialect(r->sh->g, at->root, *log, at->project, &r->at.dialect, d);
+		rc = grove__peek_log_dialect(r->sh->g, at->root, *log, &key, &r->at.dialect, d);
 	if (!rc && r->ready != r->at.dialect)
 		want(r, r->at.dialect);
 	return rc;

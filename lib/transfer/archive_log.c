@@ -304,6 +304,9 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 		return 0;
 	if (rc == GROVE_ENOTFOUND)
 		rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_CREATE, k->d);
+	/* of a file, the note next to it says this */
+	if (!rc && !k->dry && !*sub && !grove__beside_is_files(k->to))
+		grove__peek_mark_dialect(p->dst, k->dialect);
 	/* another run was faster: compare again */
 	if (rc == GROVE_EEXIST)
 		rc = GROVE_ECONFLICT;

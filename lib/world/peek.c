@@ -214,8 +214,11 @@ static int own_project(void *payload, const char *name)
 	return d->recognise.project(name);
 }
 
-/* Finds the agent that left more than sessions there. */
-static int by_traces(const struct grove *g, const char *dir, const struct grove__dialect **out)
+/*
+ * Finds the agent that left more than sessions there, or projects with names of its own.
+ * In an archive, these may be another agent's: Claude's names look like xcsh's.
+ */
+static int by_traces(const struct grove *g, const char *dir, bool names, const struct grove__dialect **out)
 {
 	const struct grove__dialect *d;
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -227,7 +230,7 @@ static int by_traces(const struct grove *g, const char *dir, const struct grove_
 			rc = grove__buf_addf(&b, "%s/../%s", dir, *p);
 			found = !rc && g->env.exists(g->env.file_payload, b.ptr);
 		}
-		if (!rc && !found && d->recognise.project)
+		if (!rc && !found && names && d->recognise.project)
 			grove__sys_list(dir, own_project, (void *)(uintptr_t)d, &found);
 		if (found)
 			*out = d;
@@ -245,7 +248,7 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 	if (!*out && root->dir) {
 		pthread_mutex_lock(&g->lock);
 		if (!root->looked)
-			rc = by_traces(g, root->dir, &root->likely);
+			rc = by_traces(g, root->dir, !root->archive, &root->likely);
 		root->looked = !rc;
 		*out = root->likely;
 		pthread_mutex_unlock(&g->lock);
@@ -366,8 +369,32 @@ int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__di
 	return rc;
 }
 
+/* What an archive has noted next to the copy (transfer/archive_note.c). A database says it with the log. */
+static int by_note(struct grove_store *st, const struct grove_key *key, const struct grove__dialect **out,
+		   struct grove_detail *d)
+{
+	struct grove_key own = { key->project, key->session, "" };
+	struct grove_buf note = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
+	struct grove_slice said;
+	int rc = grove__beside_is_files(st) ? grove__store_attach_get(st, &own, GROVE__NOTE_NAME, &note, NULL)
+					    : GROVE_ENOTFOUND;
+
+	if (!rc)
+		rc = grove__json_document(&note, NULL);
+	if (!rc) {
+		said = grove__json_get(grove__buf_slice(&note), DIALECT);
+		if (grove__json_type_of(said) == JSON_STRING)
+			rc = grove__json_text(&name, said);
+		if (!rc && name.len)
+			*out = grove__dialect_find(name.ptr);
+	}
+	grove__buf_release(&name);
+	grove__buf_release(&note);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
+}
+
 int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_store_log *log,
-			    const char *project, const struct grove__dialect **out,
+			    const struct grove_key *key, const struct grove__dialect **out,
 			    struct grove_detail *d)
 {
 	int rc;
@@ -376,9 +403,11 @@ int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct gr
 	if (*out)
 		return 0;
 	rc = grove__peek_told_dialect(log, out, d);
+	if (!rc && !*out)
+		rc = by_note(root->store, key, out, d);
 	if (rc || *out)
 		return rc;
-	return grove__peek_root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
+	return grove__peek_root_likely(g, root, key->project, out) ? grove__fail_nomem(d) : 0;
 }
 
 int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
@@ -393,7 +422,7 @@ int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const st
 	rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, d);
 	if (rc)
 		return rc;
-	rc = grove__peek_log_dialect(g, root, log, key->project, out, d);
+	rc = grove__peek_log_dialect(g, root, log, key, out, d);
 	grove__log_close(log);
 	return rc;
 }
@@ -435,6 +464,8 @@ int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct gr
 		return rc;
 	rc = grove__peek_told_dialect(log, &w->dialect, d);
 	grove__log_close(log);
+	if (!rc && !w->dialect)
+		rc = by_note(w->store, &key, &w->dialect, d);
 	if (!rc)
 		rc = grove__peek_place_dialect(g, w, d);
 	if (!rc && !strcmp(w->agent, "grove"))

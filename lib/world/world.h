@@ -173,7 +173,7 @@ void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__d
 /* Finds the dialect by the store or the first line; NULL if neither says. */
 int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__dialect **out,
 			     struct grove_detail *d);
-/* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */
+/* Finds the dialect: forced, or by the root, the first line, an archive's note, the files around it; else pi. */
 int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
 /* The same for a log that is not there yet: forced, or by the place; else pi. */
 int grove__peek_place_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
@@ -182,7 +182,7 @@ int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const st
 			const struct grove__dialect **out, struct grove_detail *d);
 /* The same for an open log. */
 int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_store_log *log,
-			    const char *project, const struct grove__dialect **out,
+			    const struct grove_key *key, const struct grove__dialect **out,
 			    struct grove_detail *d);
 /* Guesses the dialect of a file outside of all roots from its path. */
 const struct grove__dialect *grove__peek_path_dialect(const char *path);

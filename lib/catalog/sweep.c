@@ -105,6 +105,54 @@ uint32_t grove__sweep_index(const struct grove__sweep *s, const struct grove__ro
 	return found ? (uint32_t)(found - s->logs) : GROVE_NO_ENTRY;
 }
 
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* Is there an id in this name? Any other name may be that of several sessions. */
+static bool has_id(const char *session)
+{
+	const struct grove__dialect *dialect;
+	struct grove_slice id;
+	int64_t time;
+
+	for (unsigned i = 0; (dialect = grove__dialect_at(i)); i++)
+		if (dialect->paths.parse_file_name(grove__slice_str(session), &time, &id))
+			return true;
+	return false;
+}
+
+/*
+ * Drops copies in an archive whose original has moved to another project:
+ * grove__root_is_copy() looks for it in its old one.
+ */
+static int drop_copies(struct grove__sweep *s, struct grove_detail *d)
+{
+	const char **there;
+	size_t nr = 0, kept = 0;
+
+	while (nr < s->nr && !s->logs[nr].root->archive)
+		nr++;
+	if (nr == s->nr)
+		return 0;
+	there = calloc(s->nr, sizeof(*there));
+	if (!there)
+		return grove__fail_nomem(d);
+	nr = 0;
+	for (size_t i = 0; i < s->nr; i++)
+		if (!s->logs[i].root->archive && !*s->logs[i].sub)
+			there[nr++] = s->logs[i].session;
+	qsort(there, nr, sizeof(*there), by_text);
+	for (size_t i = 0; i < s->nr; i++)
+		if (!s->logs[i].root->archive || !has_id(s->logs[i].session) ||
+		    !bsearch(&s->logs[i].session, there, nr, sizeof(*there), by_text))
+			s->logs[kept++] = s->logs[i];
+	s->nr = kept;
+	free(there);
+	return 0;
+}
+
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
 {
 	struct finding f = { .s = s, .g = g, .d = d };
@@ -116,6 +164,7 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 		f.root = &g->roots[i];
 		rc = find_in(&f);
 	}
+	rc = rc ? rc : drop_copies(s, d);
 	if (rc || !s->nr)
 		return rc;
 	if (s->nr >= UINT32_MAX)

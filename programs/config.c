@@ -305,12 +305,8 @@ static int replace_file(const char *path, const char *text, const char *key, con
 	return found || value ? 0 : 1;
 }
 
-/*
- * Others who want to change the file wait until this descriptor is closed. They replace it,
- * so the locked file may no longer be the current one. Returns -1 if there is none, or it
- * cannot be locked.
- */
-static int lock_file(const char *path, int create)
+/* Those who wait replace the file, so the locked one may no longer be the current one. */
+int config_lock(const char *path, int create)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat ours, now;
@@ -341,7 +337,7 @@ int config_change(const char *key, const char *value, char *why, size_t size)
 	}
 	if (value && make_dirs(path))
 		return failed(path, why, size);
-	lock = lock_file(path, value != NULL);
+	lock = config_lock(path, value != NULL);
 	/* a link stays a link, also one whose file did not exist until now */
 	if (realpath(path, real))
 		memcpy(path, real, sizeof(path));

@@ -34,6 +34,13 @@ int config_known(const char *key);
 /* The path of a file in grove's configuration directory. Returns 0, or -1 if there is no home. */
 int config_path(const char *name, char *path, size_t size);
 
+/*
+ * Locks a file that is changed by replacing it: others who want to change it wait until the
+ * returned descriptor is closed. With `create` it is made if it does not exist. Returns -1 if
+ * there is none, or it cannot be locked.
+ */
+int config_lock(const char *path, int create);
+
 /* Reads the file; without one, there are no items. Returns 0, or -1 and a message in `why`. */
 int config_read(struct config *c, char *why, size_t size);
 void config_release(struct config *c);

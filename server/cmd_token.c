@@ -4,6 +4,7 @@
  * The file is replaced by rename, so a server that reads it at that moment sees either the
  * old or the new version, complete.
  */
+#include "programs/config.h"
 #include "programs/store_url.h"
 #include "tokens.h"
 
@@ -83,7 +84,6 @@ static int write_file(const char *path, const struct tokens *t, const char *exce
 	FILE *f;
 	int fd, rc = -1;
 
-	make_directories(path);
 	snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
 	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -107,6 +107,14 @@ out:
 	if (rc)
 		unlink(beside);
 	return rc;
+}
+
+static int write_failed(const struct token_args *a)
+{
+	char why[sizeof(a->path) + 128];
+
+	snprintf(why, sizeof(why), "%s: %s", a->path, strerror(errno));
+	return fail(a, GROVE_EIO, why);
 }
 
 static int has(const struct tokens *t, const char *name)
@@ -167,7 +175,7 @@ static int add(struct token_args *a, const struct tokens *all, const char *name)
 	t.projects = strings(&a->projects);
 	t.nr_projects = a->projects.nr;
 	if (write_file(a->path, all, NULL, &t))
-		return fail(a, GROVE_EIO, strerror(errno));
+		return write_failed(a);
 	if (a->json)
 		printf("{\"name\":\"%s\",\"token\":\"%s\"}\n", name, text);
 	else
@@ -180,7 +188,7 @@ static int remove_one(struct token_args *a, const struct tokens *all, const char
 	if (!has(all, name))
 		return fail(a, GROVE_ENOTFOUND, "there is no token of that name");
 	if (write_file(a->path, all, name, NULL))
-		return fail(a, GROVE_EIO, strerror(errno));
+		return write_failed(a);
 	if (a->json)
 		printf("{\"removed\":\"%s\"}\n", name);
 	return 0;
@@ -253,21 +261,31 @@ static int find_file(struct token_args *a, char *why, size_t size)
 
 static int run(struct token_args *a, int argc, char **argv)
 {
+	int adds = argc == 2 && !strcmp(argv[0], "add"), removes = argc == 2 && !strcmp(argv[0], "rm");
 	struct tokens *all = NULL;
 	char why[4400];
-	int status;
+	int status, lock = -1;
 
-	if (find_file(a, why, sizeof(why)) || tokens_read(a->path, &all, why, sizeof(why)))
+	if (find_file(a, why, sizeof(why)))
 		return fail(a, GROVE_EIO, why);
-	if (argc == 2 && !strcmp(argv[0], "add"))
+	if (adds)
+		make_directories(a->path);
+	/* whoever changes it meanwhile waits; if it cannot be locked, writing it reports why */
+	if (adds || removes)
+		lock = config_lock(a->path, adds);
+	if (tokens_read(a->path, &all, why, sizeof(why)))
+		status = fail(a, GROVE_EIO, why);
+	else if (adds)
 		status = add(a, all, argv[1]);
-	else if (argc == 2 && !strcmp(argv[0], "rm"))
+	else if (removes)
 		status = remove_one(a, all, argv[1]);
 	else if (argc == 1 && !strcmp(argv[0], "list"))
 		status = list(a, all);
 	else
 		status = fail(a, GROVE_EINVAL, "no action given (use add NAME, list or rm NAME)");
 	tokens_unref(all);
+	if (lock >= 0)
+		close(lock);
 	return status;
 }
 

@@ -207,35 +207,76 @@ static const struct grove__dialect *by_name(const char *dir, const char *project
 	return NULL;
 }
 
-static int own_project(void *payload, const char *name)
+/* The only dialect that names files like this one; NULL: none does, or several do. */
+static const struct grove__dialect *by_file_name(const char *path)
 {
-	const struct grove__dialect *d = payload;
+	const struct grove__dialect *d, *found = NULL;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct grove_slice id;
+	int64_t time;
 
-	return d->recognise.project(name);
+	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
+		if (d->paths.parse_file_name(grove__slice_str(name), &time, &id)) {
+			if (found)
+				return NULL;
+			found = d;
+		}
+	return found;
 }
 
-/*
- * Finds the agent that left more than sessions there, or projects with names of its own.
- * In an archive, these may be another agent's: Claude's names look like xcsh's.
- */
-static int by_traces(const struct grove *g, const char *dir, bool names, const struct grove__dialect **out)
+struct traces {
+	const struct grove__dialect *dialect;
+	const char *dir;
+	bool sessions;                   /* the project has some */
+	struct grove_buf path;
+};
+
+/* Stops at a session that only another agent would name like this. */
+static int others_file(void *payload, const char *name)
 {
-	const struct grove__dialect *d;
-	struct grove_buf b = GROVE_BUF_INIT;
+	struct traces *t = payload;
+	const struct grove__dialect *only = by_file_name(name);
+
+	t->sessions |= ends_in(name, ".jsonl");
+	return only && only != t->dialect;
+}
+
+/* Claude's projects have names like xcsh's, but its sessions do not. */
+static int own_project(void *payload, const char *name)
+{
+	struct traces *t = payload;
+	int others = 0;
+
+	if (!t->dialect->recognise.project(name))
+		return 0;
+	grove__buf_clear(&t->path);
+	if (grove__buf_addf(&t->path, "%s/%s", t->dir, name))
+		return GROVE_ENOMEM;
+	t->sessions = false;
+	grove__sys_list(t->path.ptr, others_file, t, &others);
+	return t->sessions && !others;
+}
+
+/* Finds the agent that left more than sessions there, or projects with names of its own. */
+static int by_traces(const struct grove *g, const char *dir, const struct grove__dialect **out)
+{
+	struct traces t = { .dir = dir, .path = GROVE_BUF_INIT };
 	int rc = 0, found = 0;
 
-	for (unsigned i = 0; !rc && !found && (d = grove__dialect_at(i)); i++) {
-		for (const char *const *p = d->recognise.beside; p && *p && !rc && !found; p++) {
-			grove__buf_clear(&b);
-			rc = grove__buf_addf(&b, "%s/../%s", dir, *p);
-			found = !rc && g->env.exists(g->env.file_payload, b.ptr);
+	for (unsigned i = 0; !rc && !found && (t.dialect = grove__dialect_at(i)); i++) {
+		for (const char *const *p = t.dialect->recognise.beside; p && *p && !rc && !found; p++) {
+			grove__buf_clear(&t.path);
+			rc = grove__buf_addf(&t.path, "%s/../%s", dir, *p);
+			found = !rc && g->env.exists(g->env.file_payload, t.path.ptr);
 		}
-		if (!rc && !found && names && d->recognise.project)
-			grove__sys_list(dir, own_project, (void *)(uintptr_t)d, &found);
-		if (found)
-			*out = d;
+		if (!rc && !found && t.dialect->recognise.project)
+			grove__sys_list(dir, own_project, &t, &found);
+		if (found < 0)
+			rc = found;
+		else if (found)
+			*out = t.dialect;
 	}
-	grove__buf_release(&b);
+	grove__buf_release(&t.path);
 	return rc;
 }
 
@@ -248,7 +289,7 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 	if (!*out && root->dir) {
 		pthread_mutex_lock(&g->lock);
 		if (!root->looked)
-			rc = by_traces(g, root->dir, !root->archive, &root->likely);
+			rc = by_traces(g, root->dir, &root->likely);
 		root->looked = !rc;
 		*out = root->likely;
 		pthread_mutex_unlock(&g->lock);
@@ -270,23 +311,6 @@ static const struct grove__dialect *by_root(const char *path)
 			return d;
 	}
 	return NULL;
-}
-
-/* The only dialect that names files like this one; NULL: none does, or several do. */
-static const struct grove__dialect *by_file_name(const char *path)
-{
-	const struct grove__dialect *d, *found = NULL;
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct grove_slice id;
-	int64_t time;
-
-	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
-		if (d->paths.parse_file_name(grove__slice_str(name), &time, &id)) {
-			if (found)
-				return NULL;
-			found = d;
-		}
-	return found;
 }
 
 const struct grove__dialect *grove__peek_path_dialect(const char *path)

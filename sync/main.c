@@ -381,6 +381,9 @@ static int finish(struct picks *p, int rc)
 	if (rc && rc != GROVE_ECANCELLED)
 		return cli_error(c, rc, "%s: %s", c->command, *s->remote.why ? s->remote.why : grove_strerror(rc));
 	report_totals(s);
+	if (!c->json && !p->everywhere && !p->nr_names &&
+	    !(s->totals.pushed + s->totals.pulled + s->totals.unchanged + s->totals.failed))
+		cli_warn(c, "%s: there are no sessions of this directory (use --all for those of every directory)", c->command);
 	return s->totals.failed || p->unread || c->warned ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -35,19 +35,43 @@ static int told_before(struct completing *x, const char *word)
 	return 0;
 }
 
+static void tell(struct completing *x, const char *word)
+{
+	size_t n = strlen(word) + 1;
+
+	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
+	out_text(&x->c->out, out_str(word));
+}
+
+/* Asks the shell to complete files or directories itself. */
+static void ask_shell(struct completing *x, const char *request)
+{
+	if (told_before(x, request))
+		return;
+	tell(x, request);
+	out_puts(&x->c->out, "\n");
+}
+
+/* Returns true if a line can name it: an id that others wrote may contain anything. */
+static int fits_line(const char *word)
+{
+	if (*word == ':')
+		return 0;   /* a request */
+	for (; *word; word++)
+		if ((unsigned char)*word < ' ' || *word == 0x7f)
+			return 0;
+	return 1;
+}
+
 static void offer(struct completing *x, const char *word, const char *about)
 {
 	enum { ABOUT = 60 };
 	struct out *o = &x->c->out;
-	size_t n = strlen(word) + 1;
 
-	if (told_before(x, word))
+	if (!fits_line(word) || told_before(x, word))
 		return;
-	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
-	/* requests to the shell are not words to complete */
-	if (*word != ':')
-		out_text(o, (struct grove_slice){ x->whole, (size_t)(x->now - x->whole) });
-	out_text(o, out_str(word));
+	out_text(o, (struct grove_slice){ x->whole, (size_t)(x->now - x->whole) });
+	tell(x, word);
 	if (about && *about) {
 		out_puts(o, "\t");
 		out_fit(o, out_str(about), ABOUT);
@@ -109,7 +133,7 @@ static void offer_sessions(struct completing *x)
 	char *cwd;
 
 	if (strchr(x->now, '/') || *x->now == '.') {
-		offer(x, ":files", NULL);
+		ask_shell(x, ":files");
 		return;
 	}
 	if (!strncmp("last", x->now, strlen(x->now)))
@@ -218,12 +242,12 @@ static void offer_dialects(struct completing *x)
 
 static void offer_dirs(struct completing *x)
 {
-	offer(x, ":dirs", NULL);
+	ask_shell(x, ":dirs");
 }
 
 static void offer_files(struct completing *x)
 {
-	offer(x, ":files", NULL);
+	ask_shell(x, ":files");
 }
 
 static void offer_meaning(struct completing *x, struct form_word name)

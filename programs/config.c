@@ -325,6 +325,14 @@ int config_lock(const char *path, int create)
 	}
 }
 
+/* A link to /dev/null, by which some switch a file off, must not replace that. */
+static int is_special(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int config_change(const char *key, const char *value, char *why, size_t size)
 {
 	char path[PATH_MAX], real[PATH_MAX], *text;
@@ -333,6 +341,10 @@ int config_change(const char *key, const char *value, char *why, size_t size)
 	*why = '\0';
 	if (config_path("config", path, sizeof(path))) {
 		snprintf(why, size, "there is no home directory");
+		return -1;
+	}
+	if (is_special(path)) {
+		snprintf(why, size, "%s: not a regular file", path);
 		return -1;
 	}
 	if (value && make_dirs(path))

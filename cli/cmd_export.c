@@ -31,8 +31,11 @@ static int write_target(void *payload, const char *ptr, size_t len)
 	struct target *t = payload;
 
 	while (len) {
-		ssize_t n = write(t->fd, ptr, len);
+		ssize_t n;
 
+		if (cli_interrupted())
+			return GROVE_ECANCELLED;
+		n = write(t->fd, ptr, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
@@ -107,11 +110,23 @@ static int fail_file(struct cli *c, const char *file, int error)
 	return cli_error(c, full ? GROVE_EFULL : denied ? GROVE_EACCESS : GROVE_EIO, "%.200s: %s", file, strerror(error));
 }
 
+/* Returns true if the session is stored in this file. */
+static int is_session(const struct grove_session *s, const char *file)
+{
+	const char *path = grove_session_path(s);
+	struct stat a, b;
+
+	return path && !stat(path, &a) && !stat(file, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static int write_file(struct cli *c, struct export *x, const char *file)
 {
 	struct target t = { .fd = -1 };
 	int rc;
 
+	if (is_session(x->s, file))
+		return cli_usage(c, "%.200s is the session itself (choose another file)", file);
+	cli_progress(c, "exporting"); /* Ctrl-C must leave no temporary file */
 	if (open_target(&t, file))
 		return fail_file(c, file, errno);
 	rc = close_target(&t, export_write(x, (struct grove_sink){ write_target, &t }));
@@ -122,8 +137,10 @@ static int write_file(struct cli *c, struct export *x, const char *file)
 
 static int write_stdout(struct cli *c, struct export *x)
 {
-	int rc = export_write(x, out_raw_sink(&c->out));
+	int rc;
 
+	cli_working(c, "exporting");
+	rc = export_write(x, out_raw_sink(&c->out));
 	out_sink_end(&c->out);
 	return rc ? fail(c, x, rc) : EXIT_DONE;
 }

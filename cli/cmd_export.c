@@ -150,8 +150,13 @@ static void tell_replaced(struct cli *c, const struct redactor *r)
 {
 	struct grove_buf words = GROVE_BUF_INIT;
 
-	if (!redactor_tell(r, &words))
-		cli_warn(c, "export: replaced %.400s (look through the result before you share it)", words.ptr);
+	if (!redactor_tell(r, &words)) {
+		/* all of it, however long */
+		out_puts(&c->err, "grove: export: replaced ");
+		out_text(&c->err, grove_buf_slice(&words));
+		out_puts(&c->err, " (look through the result before you share it)\n");
+		out_flush(&c->err);
+	}
 	grove_buf_release(&words);
 }
 

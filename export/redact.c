@@ -68,6 +68,9 @@ static const struct prefix {
 	{ REDACT_GITLAB_TOKEN, "gldt-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glagent-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glcbt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glffct-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glimt-", ALNUM | DASH, 20 },
+	{ REDACT_GITLAB_TOKEN, "glwt-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glft-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "gloas-", ALNUM | DASH, 20 },
 	{ REDACT_GITLAB_TOKEN, "glsoat-", ALNUM | DASH, 20 },
@@ -76,6 +79,7 @@ static const struct prefix {
 	{ REDACT_AWS_KEY, "ASIA", UPPER, 16 },
 	{ REDACT_AWS_KEY, "ABSK", ALNUM | SLASH | MIXED, 100 },    /* Bedrock */
 	{ REDACT_GOOGLE_KEY, "AIza", ALNUM | DASH, 35 },
+	{ REDACT_GOOGLE_KEY, "AQ.", ALNUM | DASH | MIXED, 40 },
 	{ REDACT_GOOGLE_KEY, "ya29.", ALNUM | DASH, 20 },
 	{ REDACT_GOOGLE_KEY, "GOCSPX-", ALNUM | DASH, 20 },
 	{ REDACT_GOOGLE_KEY, "1//0", ALNUM | DASH, 30 },
@@ -89,6 +93,8 @@ static const struct prefix {
 	{ REDACT_SLACK_TOKEN, "xoxe.", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "xapp-", ALNUM | DASH, 10 },
 	{ REDACT_SLACK_TOKEN, "https://hooks.slack.com/services/", ALNUM | SLASH, 20 },
+	{ REDACT_SLACK_TOKEN, "https://hooks.slack.com/triggers/", ALNUM | SLASH, 20 },
+	{ REDACT_SLACK_TOKEN, "https://hooks.slack.com/workflows/", ALNUM | SLASH, 20 },
 	{ REDACT_STRIPE_KEY, "sk_live_", ALNUM, 16 },
 	{ REDACT_STRIPE_KEY, "sk_test_", ALNUM, 16 },
 	{ REDACT_STRIPE_KEY, "rk_live_", ALNUM, 16 },
@@ -117,11 +123,17 @@ static const struct prefix {
 	{ REDACT_DOCKER_TOKEN, "dckr_pat_", ALNUM | DASH, 20 },
 	{ REDACT_FIGMA_TOKEN, "figd_", ALNUM | DASH, 30 },
 	{ REDACT_OTHER_KEY, "ATATT3", ALNUM | DASH, 40 },          /* Atlassian */
+	{ REDACT_OTHER_KEY, "AKID", ALNUM | MIXED, 28 },           /* Tencent */
+	{ REDACT_OTHER_KEY, "ATBB", ALNUM | MIXED, 28 },           /* Bitbucket */
+	{ REDACT_OTHER_KEY, "ATCTT3", ALNUM | DASH, 40 },
 	{ REDACT_OTHER_KEY, "BSA", ALNUM | DASH | MIXED, 28 },     /* Brave */
 	{ REDACT_OTHER_KEY, "CCIPAT_", ALNUM | DASH, 40 },         /* CircleCI */
 	{ REDACT_OTHER_KEY, "CFPAT-", ALNUM | DASH, 40 },          /* Contentful */
+	{ REDACT_OTHER_KEY, "CLOJARS_", HEX, 50 },
 	{ REDACT_OTHER_KEY, "EAAA", ALNUM | DASH | MIXED, 56 },    /* Square, Meta */
+	{ REDACT_OTHER_KEY, "EZAK", ALNUM | MIXED, 50 },           /* EasyPost */
 	{ REDACT_OTHER_KEY, "HRKU-", ALNUM | DASH, 30 },           /* Heroku */
+	{ REDACT_OTHER_KEY, "LTAI", ALNUM | MIXED, 16 },           /* Alibaba */
 	{ REDACT_OTHER_KEY, "NRAK-", UPPER, 20 },                  /* New Relic */
 	{ REDACT_OTHER_KEY, "PMAK-", ALNUM | DASH, 40 },           /* Postman */
 	{ REDACT_OTHER_KEY, "SK", HEX, 32 },                       /* Twilio */
@@ -130,13 +142,17 @@ static const struct prefix {
 	{ REDACT_OTHER_KEY, "bkua_", HEX, 40 },                    /* Buildkite */
 	{ REDACT_OTHER_KEY, "crsr_", HEX, 60 },                    /* Cursor */
 	{ REDACT_OTHER_KEY, "csk-", ALNUM, 40 },                   /* Cerebras */
-	{ REDACT_OTHER_KEY, "dp.pt.", ALNUM, 40 },                 /* Doppler */
+	{ REDACT_OTHER_KEY, "dp.ct.", ALNUM, 40 },                 /* Doppler */
+	{ REDACT_OTHER_KEY, "dp.pt.", ALNUM, 40 },
+	{ REDACT_OTHER_KEY, "dp.sa.", ALNUM, 40 },
+	{ REDACT_OTHER_KEY, "dp.st.", ALNUM | DASH | DOT, 40 },
 	{ REDACT_OTHER_KEY, "e2b_", HEX, 40 },
 	{ REDACT_OTHER_KEY, "fc-", HEX, 32 },                      /* Firecrawl */
 	{ REDACT_OTHER_KEY, "fm2_", ALNUM | DASH | SLASH, 40 },    /* Fly.io */
 	{ REDACT_OTHER_KEY, "fo1_", ALNUM | DASH, 40 },
 	{ REDACT_OTHER_KEY, "fw_", ALNUM | MIXED, 24 },            /* Fireworks */
-	{ REDACT_OTHER_KEY, "glsa_", ALNUM | DASH, 32 },           /* Grafana */
+	{ REDACT_OTHER_KEY, "glc_eyJ", ALNUM, 40 },                /* Grafana */
+	{ REDACT_OTHER_KEY, "glsa_", ALNUM | DASH, 32 },
 	{ REDACT_OTHER_KEY, "https://discord.com/api/webhooks/", ALNUM | DASH | SLASH, 60 },
 	{ REDACT_OTHER_KEY, "https://discordapp.com/api/webhooks/", ALNUM | DASH | SLASH, 60 },
 	{ REDACT_OTHER_KEY, "jina_", ALNUM | DASH, 60 },
@@ -154,11 +170,14 @@ static const struct prefix {
 	{ REDACT_OTHER_KEY, "pscale_", ALNUM | DASH | MIXED, 40 }, /* PlanetScale */
 	{ REDACT_OTHER_KEY, "pul-", HEX, 40 },                     /* Pulumi */
 	{ REDACT_OTHER_KEY, "re_", ALNUM | DASH | MIXED, 32 },     /* Resend */
+	{ REDACT_OTHER_KEY, "rnd_", ALNUM | MIXED, 24 },           /* Render */
 	{ REDACT_OTHER_KEY, "rubygems_", HEX, 32 },
 	{ REDACT_OTHER_KEY, "sb_secret_", ALNUM | DASH, 20 },      /* Supabase */
 	{ REDACT_OTHER_KEY, "sbp_", HEX, 32 },
 	{ REDACT_OTHER_KEY, "secret_", ALNUM | MIXED, 40 },        /* Notion */
+	{ REDACT_OTHER_KEY, "sess-", ALNUM | MIXED, 36 },          /* OpenAI */
 	{ REDACT_OTHER_KEY, "sgp_", ALNUM | DASH, 40 },            /* Sourcegraph */
+	{ REDACT_OTHER_KEY, "shippo_live_", HEX, 40 },
 	{ REDACT_OTHER_KEY, "sk.eyJ", ALNUM | DASH | DOT, 60 },    /* Mapbox */
 	{ REDACT_OTHER_KEY, "sk_", HEX, 40 },                      /* ElevenLabs */
 	{ REDACT_OTHER_KEY, "sl.", ALNUM | DASH | MIXED, 100 },    /* Dropbox */
@@ -169,6 +188,10 @@ static const struct prefix {
 	{ REDACT_OTHER_KEY, "tgp_v1_", ALNUM | DASH, 40 },         /* Together */
 	{ REDACT_OTHER_KEY, "tskey-", ALNUM | DASH, 20 },          /* Tailscale */
 	{ REDACT_OTHER_KEY, "tvly-", ALNUM | DASH, 24 },           /* Tavily */
+	{ REDACT_OTHER_KEY, "v1.0-", HEX | DASH, 140 },            /* Cloudflare */
+	{ REDACT_OTHER_KEY, "vcp_", ALNUM | MIXED, 24 },           /* Vercel */
+	{ REDACT_OTHER_KEY, "wandb_v1_", ALNUM | DASH, 40 },
+	{ REDACT_OTHER_KEY, "xkeysib-", ALNUM | DASH, 64 },        /* Brevo */
 };
 #define NR_PREFIXES (sizeof(prefixes) / sizeof(*prefixes))
 
@@ -285,6 +308,24 @@ static const char *skip(const char *p, const char *end, const char *set)
 	while (p < end && *p && strchr(set, *p))
 		p++;
 	return p;
+}
+
+/*
+ * Skips quotes, each with the backslashes before it, and what is in `set`. A backslash
+ * that belongs to another escape stays.
+ */
+static const char *skip_quotes(const char *p, const char *end, const char *set)
+{
+	for (;;) {
+		const char *quote = skip(p, end, "\\");
+
+		if (quote < end && (*quote == '"' || *quote == '\''))
+			p = quote + 1;
+		else if (p < end && *p && strchr(set, *p))
+			p++;
+		else
+			return p;
+	}
 }
 
 static int has_digit(const char *p, const char *end)
@@ -413,14 +454,16 @@ static const char *basic(struct scan *s, const char *p)
 	return end - p >= 6 + 6 ? put_name(s, REDACT_BEARER, p + 6, end) : NULL;
 }
 
-/* 123456789:AA..., the token of a bot in Telegram. `p` is at the colon. */
+/* 123456789:AA..., the token of a bot in Telegram, whose addresses have "bot" before it. `p` is at the colon. */
 static const char *bot_token(struct scan *s, const char *p)
 {
 	const char *from = p, *end = run_of(s, p + 1, ALNUM | DASH);
 
 	while (from > s->copied && from[-1] >= '0' && from[-1] <= '9' && !follows_escape(s, from))
 		from--;
-	if (p - from < 8 || p - from > 10 || !at_start(s, from) || !begins(s, p + 1, "AA") || end - p != 36)
+	if (p - from < 8 || p - from > 10 || !begins(s, p + 1, "AA") || end - p != 36)
+		return NULL;
+	if (!at_start(s, from) && (from - s->copied < 3 || memcmp(from - 3, "bot", 3) || !at_start(s, from - 3)))
 		return NULL;
 	return put_name(s, REDACT_OTHER_KEY, from, end);
 }
@@ -467,6 +510,35 @@ static const char *terraform_token(struct scan *s, const char *p)
 	return p - from >= 10 && end - p >= 60 ? put_name(s, REDACT_OTHER_KEY, from, end) : NULL;
 }
 
+/* Three letters, a digit, Q~ and more: a secret of an application in Azure. `p` is at the ~. */
+static const char *azure_secret(struct scan *s, const char *p)
+{
+	const char *from = p - 5, *end = p + 1;
+
+	if (p - s->copied < 5 || p[-1] != 'Q' || p[-2] < '0' || p[-2] > '9' || !at_start(s, from))
+		return NULL;
+	while (end < s->end && (is_of(ALNUM | DASH | DOT, *end) || *end == '~'))
+		end++;
+	return end - p >= 32 && end - p <= 36 && has_digit(p, end) ? put_name(s, REDACT_OTHER_KEY, from, end) : NULL;
+}
+
+/* Authorization: token ..., or any other scheme. `p` is at the colon. */
+static const char *authorization(struct scan *s, const char *p)
+{
+	static const char header[] = "authorization";
+	const char *name = p, *value, *end;
+
+	while (name > s->copied && strchr("\\\"'", name[-1]))
+		name--;
+	if (name - s->copied < (long)sizeof(header) - 1 || strncasecmp(name - (sizeof(header) - 1), header, sizeof(header) - 1))
+		return NULL;
+	value = run_of(s, skip_quotes(p + 1, s->end, " "), ALNUM | DASH);
+	if (value == s->end || *value != ' ')
+		return NULL;
+	end = base64_end(s, ++value);
+	return end - value >= 16 && has_digit(value, end) && (end == s->end || *end != '=') ? put_name(s, REDACT_BEARER, value, end) : NULL;
+}
+
 /* 32 digits and the data center, of Mailchimp. `p` is at the dash. */
 static const char *mailchimp_key(struct scan *s, const char *p)
 {
@@ -492,7 +564,7 @@ static const char *user_option(struct scan *s, const char *p)
 
 	if (!n || (p > s->begin && !strchr(" \n", p[-1]) && !follows_escape(s, p)))
 		return NULL;
-	colon = run_of(s, skip(p + n, s->end, "\\\"'"), ALNUM | DASH | DOT);
+	colon = run_of(s, skip_quotes(p + n, s->end, ""), ALNUM | DASH | DOT);
 	if (colon == p + n || colon == s->end || *colon != ':')
 		return NULL;
 	value = colon + 1;
@@ -559,7 +631,8 @@ static const char *url_password(struct scan *s, const char *p)
 
 static int names_secret(const char *begin, const char *end)
 {
-	static const char *const last[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS" };
+	static const char *const last[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "_PASS", "PASSPHRASE", "KEY_BASE",
+					    "CREDENTIALS" };
 
 	for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++) {
 		size_t n = strlen(last[i]);
@@ -579,8 +652,7 @@ static const char *assignment(struct scan *s, const char *p)
 		name--;
 	if (!names_secret(name, p))
 		return NULL;
-	while (value < s->end && strchr("\\\"'", *value) && *value)
-		value++;
+	value = skip_quotes(value, s->end, "");
 	for (end = value; end < s->end && *end > ' ' && !strchr("\"'\\;,<>`&|()$[{", *end); end++)
 		;
 	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end) : NULL;
@@ -602,6 +674,16 @@ static int ends_with(const char *begin, const char *end, const char *word)
 	return !n;
 }
 
+/* Returns true if `word` is the last word of the name [begin, end): of DB_PASS and dbPass, not of bypass. */
+static int last_word_is(const char *begin, const char *end, const char *word)
+{
+	const char *at = end - strlen(word);
+
+	if (at < begin || !ends_with(at, end, word))
+		return 0;
+	return at == begin || !is_alnum(at[-1]) || (*at >= 'A' && *at <= 'Z' && at[-1] >= 'a' && at[-1] <= 'z');
+}
+
 /*
  * Returns how long a value with such a name must be to count as a secret, or 0 if the name
  * does not matter.
@@ -612,8 +694,9 @@ static long secret_of(const char *begin, const char *end)
 		const char *word;
 		long least;
 	} words[] = {
-		{ "password", 6 }, { "passwd", 6 }, { "apikey", 12 }, { "accesskey", 12 }, { "accountkey", 12 }, { "secretkey", 12 },
-		{ "privatekey", 12 }, { "secret", 12 }, { "authtoken", 12 }, { "token", 16 },
+		{ "password", 6 }, { "passwd", 6 }, { "passphrase", 6 }, { "apikey", 12 }, { "accesskey", 12 }, { "accountkey", 12 },
+		{ "secretkey", 12 }, { "secretkeybase", 12 }, { "privatekey", 12 }, { "encryptionkey", 12 }, { "signingkey", 12 },
+		{ "masterkey", 12 }, { "appkey", 12 }, { "subscriptionkey", 12 }, { "secret", 12 }, { "authtoken", 12 }, { "token", 16 },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -622,36 +705,99 @@ static long secret_of(const char *begin, const char *end)
 	return 0;
 }
 
-/* "apiKey": "...", aws_secret_access_key = ..., X-Api-Key: ... `p` is at the colon or equals sign. */
+static int is_value(char c)
+{
+	return is_of(ALNUM | DASH | SLASH, c) || (c && strchr("+=~!@#%^*", c));
+}
+
+/*
+ * Replaces the value of a secret that begins here, or returns NULL if this looks like a
+ * name, a word or a call: not random.
+ */
+static const char *put_value(struct scan *s, const char *value, long least)
+{
+	const char *end = value;
+
+	while (end < s->end && is_value(*end))
+		end++;
+	if (end - value < least || !has_digit(value, end) || !has_letter(value, end))
+		return NULL;
+	if (end < s->end && strchr(".([{<$", *end) && !begins(s, end, "</"))
+		return NULL;
+	return put_name(s, REDACT_ASSIGNMENT, value, end);
+}
+
+/* pass = "..." and Pwd=...; not PASS: a test, and not PWD=/a/path */
+static long password_of(const struct scan *s, const char *p, const char *name, const char *end)
+{
+	const char *value = skip(p + 1, s->end, " ");
+	int quoted = value < s->end && strchr("\\\"'", *value);
+
+	if (!last_word_is(name, end, "pass") && !last_word_is(name, end, "pwd"))
+		return 0;
+	value = skip_quotes(value, s->end, "");
+	return (*p == ':' && !quoted && end - name <= 4) || value == s->end || strchr("/~", *value) ? 0 : 6;
+}
+
+/* ?sig=..., X-Amz-Signature=... in an address; a signature of thinking is in JSON */
+static long signature_of(const struct scan *s, const char *p, const char *name, const char *end)
+{
+	if (*p != '=' || p != end || name == s->begin || !strchr("?&, ", name[-1]))
+		return 0;
+	return last_word_is(name, end, "sig") || last_word_is(name, end, "signature") ? 32 : 0;
+}
+
+/*
+ * "apiKey": "...", aws_secret_access_key = ..., X-Api-Key: ..., "token" => "...",
+ * env["API_KEY"] = "...", <password>...</password>. `p` is at the sign.
+ */
 static const char *named_secret(struct scan *s, const char *p)
 {
-	const char *end = p, *name, *value, *quote;
+	const char *end = p, *name, *value = p + 1, *quote;
 	long least;
 
-	while (end > s->copied && end[-1] == ' ')
+	if (*p == ':' && begins(s, value, "="))
+		return NULL;   /* := */
+	if (*p == '=' && begins(s, value, ">"))
+		value++;
+	while (end > s->copied && strchr(*p == '=' ? " :" : " ", end[-1]))
 		end--;
 	quote = end;
-	while (end > s->copied && strchr("\\\"'", end[-1]))
+	while (end > s->copied && strchr(*p == '=' ? "\\\"']" : "\\\"'", end[-1]))
 		end--;
 	/* all of these names end in one of these letters */
-	if (end == s->copied || !strchr("dntyDNTY", end[-1]))
+	if (end == s->copied || !strchr("degnstyDEGNSTY", end[-1]))
 		return NULL;
 	for (name = end; name > s->copied && is_of(ALNUM | DASH, name[-1]) && end - name < 64; name--)
 		;
-	least = name < end ? secret_of(name, end) : 0;
+	if (name == end || (*p == '>' && (p != end || name == s->begin || name[-1] != '<')))
+		return NULL;
+	least = secret_of(name, end);
+	least = least ? least : password_of(s, p, name, end);
+	least = least ? least : signature_of(s, p, name, end);
 	if (!least)
 		return NULL;
-	value = skip(p + 1, s->end, " ");
+	value = skip(value, s->end, " ");
 	/* a JSON value that is not a string must remain valid JSON */
 	if (quote > end && (value == s->end || !strchr("\\\"'", *value)))
 		return NULL;
-	value = skip(value, s->end, "\\\"'");
-	for (end = value; end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=~!@#%^*", *end)) && *end; end++)
-		;
-	/* a name, a word, a call: not random */
-	if (end - value < least || !has_digit(value, end) || !has_letter(value, end) || (end < s->end && strchr(".([{<$", *end)))
+	return put_value(s, skip_quotes(value, s->end, ""), least);
+}
+
+/* --password ..., also as a list: "--token", "...". `p` is at the first dash. */
+static const char *secret_option(struct scan *s, const char *p)
+{
+	const char *end, *value;
+	long least;
+
+	if (!begins(s, p, "--") || (p > s->begin && (is_word(p[-1]) || p[-1] == '-') && !follows_escape(s, p)))
 		return NULL;
-	return put_name(s, REDACT_ASSIGNMENT, value, end);
+	end = run_of(s, p + 2, ALNUM | DASH);
+	least = secret_of(p + 2, end);
+	value = skip_quotes(end, s->end, " ,");
+	if (!least || value == s->end || *value == '-' || (size_t)(value - end) == strcspn(end, " ,"))
+		return NULL;
+	return put_value(s, value, least);
 }
 
 static int is_address(char c)
@@ -917,18 +1063,23 @@ static const char *match(struct scan *s, const char *p)
 		end = end ? end : windows_home(s, p);
 		end = end ? end : bot_token(s, p);
 		end = end ? end : cookie(s, p);
+		end = end ? end : authorization(s, p);
 		return end ? end : named_secret(s, p);
+	case '>':
+		return named_secret(s, p);
 	case '/':
 		return home(s, p);
 	case '-':
 		end = private_key(s, p);
 		end = end ? end : mailchimp_key(s, p);
 		end = end ? end : user_option(s, p);
+		end = end ? end : secret_option(s, p);
 		return end ? end : dashed_home(s, p);
 	case '.':
 		return terraform_token(s, p);
 	case '~':
-		return named_home(s, p);
+		end = azure_secret(s, p);
+		return end ? end : named_home(s, p);
 	case 'B':
 	case 'b':
 		end = bearer(s, p);
@@ -962,7 +1113,7 @@ static void mark_beginnings(struct redactor *r)
 {
 	_Static_assert(NR_PREFIXES <= REDACT_PREFIXES, "the table of prefixes has outgrown the redactor");
 
-	for (const char *p = "@%=:/-.~BbMNOehlp"; *p; p++)
+	for (const char *p = "@%=:>/-.~BbMNOehlp"; *p; p++)
 		r->begins[(unsigned char)*p] = 1;
 	for (size_t i = NR_PREFIXES; i; i--) {
 		unsigned char c = (unsigned char)*prefixes[i - 1].begins;

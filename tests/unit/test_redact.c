@@ -95,6 +95,18 @@ static void every_shape_is_replaced(void **state)
 		{ "p" "ataB1c2D3e4F5g6H." X40 "0123456789abcdef01234567", "key-of-another-service" },
 		{ "aB1c2D3e4F5g6H." "atlasv1." M40 M20, "key-of-another-service" },
 		{ "0123456789abcdef0123456789abcdef" "-us12", "key-of-another-service" },
+		{ "gl" "ffct-" A20, "gitlab-token" }, { "gl" "imt-" A20, "gitlab-token" }, { "gl" "wt-" A20, "gitlab-token" },
+		{ "A" "Q." M40, "google-key" }, { "https://hooks.slack" ".com/workflows/T0/A0/" A20, "slack-token" },
+		{ "https://hooks.slack" ".com/triggers/E0/1/" A20, "slack-token" }, { "AK" "ID" M20 "abcdefghij", "key-of-another-service" },
+		{ "AT" "BB" M20 "abcdefghij", "key-of-another-service" }, { "AT" "CTT3" A40, "key-of-another-service" },
+		{ "CLO" "JARS_" X40 X40, "key-of-another-service" }, { "EZ" "AK" M40 M20, "key-of-another-service" },
+		{ "LT" "AI" M20, "key-of-another-service" }, { "dp" ".st.dev." A40, "key-of-another-service" },
+		{ "dp" ".ct." A40, "key-of-another-service" }, { "dp" ".sa." A40, "key-of-another-service" },
+		{ "gl" "c_ey" "J" A40, "key-of-another-service" }, { "rn" "d_" M20 "abcdefgh", "key-of-another-service" },
+		{ "se" "ss-" M40, "key-of-another-service" }, { "shi" "ppo_live_" X40, "key-of-another-service" },
+		{ "v1" ".0-0123456789abcdef01234567-" X40 X40 X40 X40, "key-of-another-service" }, { "vc" "p_" M40, "key-of-another-service" },
+		{ "wan" "db_v1_" A40, "key-of-another-service" }, { "xke" "ysib-" X40 X40 "-" A20, "key-of-another-service" },
+		{ "abc8" "Q~" A20 "abcdefghijklm", "key-of-another-service" },
 		/* letters alone are as likely as any others */
 		{ "AK" "IA" "ABCDEFGHIJKLMNOP", "aws-key" }, { "gl" "pat-" "abcdefghijKLMNOPQRST", "gitlab-token" },
 		{ "j\xc3\xb6rg@m\xc3\xbcller.example", "e-mail-address" }, { "ann%40example.org", "e-mail-address" },
@@ -147,6 +159,21 @@ static void a_part_is_replaced(void **state)
 	check("\"{\\\"client_secret\\\":\\\"" A20 "\\\"}\"", "\"{\\\"client_secret\\\":\\\"[redacted:secret-in-variable]\\\"}\"");
 	check("X-Api-Key: " A20, "X-Api-Key: [redacted:secret-in-variable]");
 	check("password: hunter2", "password: [redacted:secret-in-variable]");
+	check("Authorization: token " A40, "Authorization: token [redacted:bearer-token]");
+	check("\"authorization\":\"ApiKey " A40 "\"", "\"authorization\":\"ApiKey [redacted:bearer-token]\"");
+	check("https://api.telegram.org/bot123456789:" "AA" A20 "abcdefghijklm/getMe", "https://api.telegram.org/bot[redacted:key-of-another-service]/getMe");
+	check("docker login --password s3cret99", "docker login --password [redacted:secret-in-variable]");
+	check("[\"--api-key\", \"" A20 "\"]", "[\"--api-key\", \"[redacted:secret-in-variable]\"]");
+	check("\"[\\\"--token\\\",\\\"" A20 "\\\"]\"", "\"[\\\"--token\\\",\\\"[redacted:secret-in-variable]\\\"]\"");
+	check("DB_PASS=s3cret99 dbPass: 's3cret99'", "DB_PASS=[redacted:secret-in-variable] dbPass: '[redacted:secret-in-variable]'");
+	check("PASSPHRASE=correcthorse", "PASSPHRASE=[redacted:secret-in-variable]");
+	check("Uid=sa;Pwd=s3cret99;", "Uid=sa;Pwd=[redacted:secret-in-variable];");
+	check("encryption_key: " A20, "encryption_key: [redacted:secret-in-variable]");
+	check("<password>s3cret99</password>", "<password>[redacted:secret-in-variable]</password>");
+	check("'token' => '" A20 "'", "'token' => '[redacted:secret-in-variable]'");
+	check("os.environ[\"API_KEY\"] = \"" A20 "\"", "os.environ[\"API_KEY\"] = \"[redacted:secret-in-variable]\"");
+	check("API_KEY:=" A20, "API_KEY:=[redacted:secret-in-variable]");
+	check("https://x/?sv=1&sig=" A40 "%3D&se=2", "https://x/?sv=1&sig=[redacted:secret-in-variable]&se=2");
 	check("AccountKey=" A40 "==;Endpoint", "AccountKey=[redacted:secret-in-variable];Endpoint");
 	check("curl -u ann:s3cret99 https://x", "curl -u ann:[redacted:secret-in-variable] https://x");
 	check("\"curl --user \\\"ann:s3cret99\\\" x\"", "\"curl --user \\\"ann:[redacted:secret-in-variable]\\\" x\"");
@@ -215,6 +242,10 @@ static void other_text_stays(void **state)
 		"sk_learn_and_other_names", "a.b.c", "MTA.x.y", "EAAA", "patch.apply", "tag-us12", "pscale_branch_promotion_of_2026_and_later_ones",
 		"\\u00e9\\n\\t\\\\ \"quoted\"", "d41d8cd98f00b204e9800998ecf8427e",
 		"git@github.com:org/repo.git", "ssh://git@github.com/org/repo", "git@gitlab.example.com:~me/x", "icon@2x.png", "getty@tty1.service",
+		/* an escape that begins a value is no quote: what is left of it would be no JSON */
+		"{\"password\": \"\\u05e1abc123\"}", "{\"t\":\"X_KEY=\\u00e9abcdef123\"}",
+		"PASS: test_of_utf8_2", "bypass=compass2", "PWD=/srv/app2", "\"thinkingSignature\":\"" A40 "\"", "--token count", "--password --force1",
+		"Authorization: see RFC 7235, section 4.2", "map => value2of3", "if (token2 > 1)", "dp.status.of.the.development.environment.2026",
 		"my_gh" "p_" A40, "@pytest.mark.skip", "ref@{upstream}", "0199a0c0-0000-7000-8000-000000000001",
 	};
 

@@ -25,7 +25,7 @@ int export_put(struct export *x, struct grove_slice text)
 	if (!x->redactor)
 		return x->to.write(x->to.payload, text.ptr, text.len);
 	x->clean.len = 0;
-	rc = redact(x->redactor, text, &x->clean);
+	rc = redact_json(x->redactor, text, &x->clean);
 	return rc ? rc : x->to.write(x->to.payload, x->clean.ptr, x->clean.len);
 }
 

@@ -43,7 +43,7 @@ int export_write(struct export *x, struct grove_sink to);
 
 /* --------------------------------------------------------- for the writers */
 
-/* Writes text, redacted if that is wanted. */
+/* Writes JSON, redacted if that is wanted. */
 int export_put(struct export *x, struct grove_slice text);
 /* The same for our own text. */
 int export_puts(struct export *x, const char *text);

@@ -47,7 +47,7 @@ static int put_line(struct export *x, struct grove_slice json)
 	x->clean.len = 0;
 	x->raw.len = 0;
 	if (x->redactor) {
-		rc = redact(x->redactor, json, &x->clean);
+		rc = redact_json(x->redactor, json, &x->clean);
 		text = grove_buf_slice(&x->clean);
 	}
 	if (!rc)

@@ -390,9 +390,9 @@ static void put_code(struct doc *d, struct grove_slice text)
 }
 
 /* As text. */
-static void put_words(struct doc *d, const char *words)
+static void put_words(struct doc *d, struct grove_slice words)
 {
-	struct grove_buf line = one_line(d, grove_str(words));
+	struct grove_buf line = one_line(d, words);
 	struct text t = { .d = d };
 
 	if (line.len)
@@ -412,41 +412,63 @@ static void put_title(struct doc *d, const char *word, struct grove_slice title)
 	doc_puts(d, "\n\n");
 }
 
+/*
+ * Returns a text without what is to be redacted, until the next call. This comes before all
+ * else: afterwards, what replaces a key could begin a link, and what was replaced could have
+ * been the end of a fence.
+ */
+static struct grove_slice shown(struct export *x, struct doc *d, struct grove_slice text)
+{
+	if (!x->redactor || !text.len)
+		return text;
+	x->clean.len = 0;
+	if (!d->rc)
+		d->rc = redact_text(x->redactor, text, &x->clean);
+	return grove_buf_slice(&x->clean);
+}
+
+struct body {
+	struct export *x;
+	struct doc d;
+};
+
 static int put_piece(void *payload, const struct grove_piece *p)
 {
 	static const struct grove_slice none = { NULL, 0 };
-	struct doc *d = payload;
+	struct body *b = payload;
+	struct export *x = b->x;
+	struct doc *d = &b->d;
 
 	if (p->hidden)
 		return 0;
 	switch (p->kind) {
 	case GROVE_PIECE_TEXT:
 	case GROVE_PIECE_SUMMARY:
-		export_markdown_text(d, p->text);
+		export_markdown_text(d, shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_THINKING:
 		put_title(d, "Thinking", none);
-		export_markdown_text(d, p->text);
+		export_markdown_text(d, shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_TOOL_CALL:
-		put_title(d, "Call", p->title);
-		put_fenced(d, "json", p->text);
+		put_title(d, "Call", shown(x, d, p->title));
+		put_fenced(d, "json", shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_TOOL_RESULT:
-		put_title(d, p->error ? "Failed" : "Result", p->title);
-		put_fenced(d, "", p->text);
+		put_title(d, p->error ? "Failed" : "Result", shown(x, d, p->title));
+		put_fenced(d, "", shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_COMMAND:
-		put_fenced(d, "sh", p->text);
+		put_fenced(d, "sh", shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_OUTPUT:
-		put_fenced(d, "", p->text);
+		put_fenced(d, "", shown(x, d, p->text));
 		break;
 	case GROVE_PIECE_IMAGE:
-		put_title(d, "Image", p->title);
+		put_title(d, "Image", shown(x, d, p->title));
 		break;
 	default:
-		put_title(d, "Note", p->text);
+		put_title(d, "Note", shown(x, d, p->text));
 	}
 	return d->rc;
 }
@@ -478,27 +500,33 @@ struct talk {
 	int any;
 };
 
+static int put_whole(struct export *x, const struct doc *d)
+{
+	return d->rc ? d->rc : x->to.write(x->to.payload, d->buf.ptr, d->buf.len);
+}
+
 static int put_entry(struct talk *t, uint32_t i)
 {
 	struct grove_entry e = { .size = sizeof(e) };
-	struct doc d = { .rc = 0 }, body = { .rc = 0 };
+	struct body body = { .x = t->x };
+	struct doc d = { .rc = 0 };
 	int rc = grove_view_entry(t->x->v, i, &e);
 
 	if (!rc && !(e.flags & GROVE_ENTRY_LEAF_MARK))
 		rc = grove_view_piece_each(t->x->v, i, put_piece, &body);
-	if (!rc && body.buf.len) {
+	if (!rc && body.d.buf.len) {
 		if (!t->any || e.role != t->role || e.role == GROVE_ROLE_NONE) {
 			doc_puts(&d, "## ");
 			doc_puts(&d, heading(&e));
 			doc_puts(&d, "\n\n");
 		}
-		doc_add(&d, grove_buf_slice(&body.buf));
+		doc_add(&d, grove_buf_slice(&body.d.buf));
 		t->any = 1;
 		t->role = e.role;
-		rc = d.rc ? d.rc : export_put(t->x, grove_buf_slice(&d.buf));
+		rc = put_whole(t->x, &d);
 	}
 	doc_release(&d);
-	doc_release(&body);
+	doc_release(&body.d);
 	return rc;
 }
 
@@ -521,13 +549,13 @@ static int put_head(struct export *x, const char *word, const char *name, const 
 
 	doc_puts(&d, "# ");
 	doc_puts(&d, word);
-	put_words(&d, name);
+	put_words(&d, shown(x, &d, grove_str(name)));
 	doc_puts(&d, "\n\n");
 	doc_puts(&d, about);
 	doc_puts(&d, " session ");
-	put_code(&d, grove_str(x->id));
+	put_code(&d, shown(x, &d, grove_str(x->id)));
 	doc_puts(&d, "\n\n");
-	rc = d.rc ? d.rc : export_put(x, grove_buf_slice(&d.buf));
+	rc = put_whole(x, &d);
 	doc_release(&d);
 	return rc;
 }

@@ -6,6 +6,7 @@
  */
 #include "redact.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -199,6 +200,9 @@ struct scan {
 	struct redactor *r;
 	const char *begin, *end;
 	const char *copied;      /* the text up to here is in `out` */
+	int json;                /* it is JSON, not text: only strings change, and none ends within a match */
+	const char *seen;        /* JSON up to here was looked at, */
+	int in_string;           /* and there is a string */
 	struct grove_buf *out;
 	int rc;
 };
@@ -281,9 +285,38 @@ static void add(struct scan *s, const char *ptr, size_t len)
 		s->rc = grove_buf_add(s->out, (struct grove_slice){ ptr, len });
 }
 
-/* Replaces [from, to) by `words`. Returns `to`. */
+/* Returns how many there are before `p`: an odd number escapes what follows. */
+static size_t backslashes(const struct scan *s, const char *p)
+{
+	size_t n = 0;
+
+	while (p > s->begin && *--p == '\\')
+		n++;
+	return n;
+}
+
+/* Returns true for a quote that ends or begins a string of JSON, not one within it. */
+static int is_quote(const struct scan *s, const char *p)
+{
+	return s->json && *p == '"' && !(backslashes(s, p) % 2);
+}
+
+/* Returns true if all of [from, to) is in one string of JSON. */
+static int is_in_string(struct scan *s, const char *from, const char *to)
+{
+	for (; s->seen < from; s->seen++)
+		if (is_quote(s, s->seen))
+			s->in_string = !s->in_string;
+	while (from < to && !is_quote(s, from))
+		from++;
+	return s->in_string && from == to;
+}
+
+/* Replaces [from, to) by `words`. Returns `to`, or NULL if what remains would be no JSON. */
 static const char *put(struct scan *s, enum redact_kind kind, const char *from, const char *to, const char *words)
 {
+	if (s->json && !is_in_string(s, from, to))
+		return NULL;
 	add(s, s->copied, (size_t)(from - s->copied));
 	add(s, words, strlen(words));
 	s->copied = to;
@@ -394,8 +427,8 @@ static const char *jwt(struct scan *s, const char *p)
 
 /*
  * From its first line to its last, or as much as there is. In source code its lines may be
- * strings, so quotes do not end it; but a bracket does, because in JSON it separates this
- * text from another.
+ * strings, so quotes do not end it, unless they end a string of JSON; but a bracket does,
+ * because in JSON it separates this text from another.
  */
 static const char *private_key(struct scan *s, const char *p)
 {
@@ -407,7 +440,7 @@ static const char *private_key(struct scan *s, const char *p)
 	at = memmem(p, (size_t)(s->end - p) < 60 ? (size_t)(s->end - p) : 60, key, sizeof(key) - 1);
 	if (!at)
 		return NULL;
-	for (end = at; end < s->end && !strchr("{}[]", *end) && !begins(s, end, last); end++)
+	for (end = at; end < s->end && !strchr("{}[]", *end) && !is_quote(s, end) && !begins(s, end, last); end++)
 		;
 	if (begins(s, end, last)) {
 		end += sizeof(last) - 1;
@@ -795,7 +828,9 @@ static const char *secret_option(struct scan *s, const char *p)
 	end = run_of(s, p + 2, ALNUM | DASH);
 	least = secret_of(p + 2, end);
 	value = skip_quotes(end, s->end, " ,");
-	if (!least || value == s->end || *value == '-' || (size_t)(value - end) == strcspn(end, " ,"))
+	if (!least || value == s->end || *value == '-')
+		return NULL;
+	if (!memchr(end, ' ', (size_t)(value - end)) && !memchr(end, ',', (size_t)(value - end)))
 		return NULL;
 	return put_value(s, value, least);
 }
@@ -831,7 +866,7 @@ static const char *local_begin(const struct scan *s, const char *p)
 	const char *local = p;
 
 	for (;;) {
-		if (local - s->copied >= 6 && is_letter_escape(local - 6))
+		if (local - s->copied >= 6 && is_letter_escape(local - 6) && !(backslashes(s, local - 6) % 2))
 			local -= 6;
 		else if (local > s->copied && (is_address(local[-1]) || local[-1] == '+') && !follows_escape(s, local))
 			local--;
@@ -1135,9 +1170,9 @@ void redactor_init(struct redactor *r, const char *home)
 	r->user = r->home && slash && slash > home && slash[1] ? slash + 1 : NULL;
 }
 
-int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out)
+static int redact_as(struct redactor *r, int json, struct grove_slice in, struct grove_buf *out)
 {
-	struct scan s = { .r = r, .begin = in.ptr, .end = in.ptr + in.len, .copied = in.ptr, .out = out };
+	struct scan s = { .r = r, .begin = in.ptr, .end = in.ptr + in.len, .copied = in.ptr, .out = out, .json = json, .seen = in.ptr };
 
 	for (const char *p = in.ptr; p < s.end && !s.rc;) {
 		const char *end = NULL;
@@ -1150,6 +1185,16 @@ int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out)
 	if (s.end > s.copied)
 		add(&s, s.copied, (size_t)(s.end - s.copied));
 	return s.rc;
+}
+
+int redact_text(struct redactor *r, struct grove_slice in, struct grove_buf *out)
+{
+	return redact_as(r, 0, in, out);
+}
+
+int redact_json(struct redactor *r, struct grove_slice in, struct grove_buf *out)
+{
+	return redact_as(r, 1, in, out);
 }
 
 /* ------------------------------------------------------------------ telling */

@@ -2,8 +2,8 @@
  * redact.h: removes keys, tokens, home directories and e-mail addresses from text.
  *
  * It recognizes well-known shapes and understands nothing: a password in a sentence
- * remains, and so does anything in an image. Text may be JSON: replacements need no escape,
- * and no escape is split.
+ * remains, and so does anything in an image. Text may contain JSON: replacements need no
+ * escape, and no escape is split.
  */
 #ifndef EXPORT_REDACT_H
 #define EXPORT_REDACT_H
@@ -60,7 +60,9 @@ struct redactor {
 /* `home` must outlive it; NULL: only directories below /home, /Users and C:\Users are known. */
 void redactor_init(struct redactor *r, const char *home);
 /* Appends `in` to `out` with all that in mind. Returns 0 or GROVE_ENOMEM. */
-int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out);
+int redact_text(struct redactor *r, struct grove_slice in, struct grove_buf *out);
+/* The same for JSON, which stays valid: only strings change, and none ends within a match. */
+int redact_json(struct redactor *r, struct grove_slice in, struct grove_buf *out);
 /*
  * Appends what was replaced and how often: "home-directory: 12, github-token: 3"; or that
  * nothing was. Returns 0 or GROVE_ENOMEM.

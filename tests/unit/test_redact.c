@@ -27,7 +27,18 @@ static void check(const char *in, const char *out)
 	struct redactor r;
 
 	redactor_init(&r, "/srv/people/ann");
-	assert_int_equal(redact(&r, grove_str(in), &got), 0);
+	assert_int_equal(redact_text(&r, grove_str(in), &got), 0);
+	assert_string_equal(got.ptr ? got.ptr : "", out);
+	grove_buf_release(&got);
+}
+
+static void check_json(const char *in, const char *out)
+{
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct redactor r;
+
+	redactor_init(&r, "/srv/people/ann");
+	assert_int_equal(redact_json(&r, grove_str(in), &got), 0);
 	assert_string_equal(got.ptr ? got.ptr : "", out);
 	grove_buf_release(&got);
 }
@@ -194,6 +205,20 @@ static void a_part_is_replaced(void **state)
 	check("\"a\\tann@example.org\\n\"", "\"a\\t[redacted:e-mail-address]\\n\"");
 }
 
+static void json_remains_json(void **state)
+{
+	(void)state;
+	check_json("{\"a\":\"" "-----BEGIN PRIVATE" " KEY-----\",\"b\":\"-----END PRIVATE" " KEY-----\"}",
+		   "{\"a\":\"[redacted:private-key]\",\"b\":\"-----END PRIVATE" " KEY-----\"}");
+	check_json("{\"" "-----BEGIN PRIVATE" " KEY-----\":1,\"-----END PRIVATE" " KEY-----\":2}",
+		   "{\"[redacted:private-key]\":1,\"-----END PRIVATE" " KEY-----\":2}");
+	check_json("{\"X_KEY=\":1234567890123}", "{\"X_KEY=\":1234567890123}");
+	check_json("[\"--token\", 1234567890123456e10]", "[\"--token\", 1234567890123456e10]");
+	check_json("{\"-u \":\"abc\",\"ann:s3cret99\":1}", "{\"-u \":\"abc\",\"ann:s3cret99\":1}");
+	check_json("[\"--token\", \"" A20 "\", \"\\\\\", \"PASSWORD=\\\"" A20 "\\\"\"]",
+		   "[\"--token\", \"[redacted:secret-in-variable]\", \"\\\\\", \"PASSWORD=\\\"[redacted:secret-in-variable]\\\"\"]");
+}
+
 static void homes_become_a_tilde(void **state)
 {
 	(void)state;
@@ -275,7 +300,7 @@ static void it_tells_what_it_replaced(void **state)
 	assert_int_equal(redactor_tell(&r, &words), 0);
 	assert_non_null(strstr(words.ptr, "nothing"));
 	words.len = 0;
-	redact(&r, grove_str("a@b.org, c@d.org: /home/x and gh" "p_" A40), &out);
+	redact_text(&r, grove_str("a@b.org, c@d.org: /home/x and gh" "p_" A40), &out);
 	assert_int_equal(redactor_tell(&r, &words), 0);
 	assert_string_equal(words.ptr, "home-directory: 1, e-mail-address: 2, github-token: 1");
 	grove_buf_release(&out);
@@ -287,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shape_is_replaced),
 		cmocka_unit_test(a_part_is_replaced),
+		cmocka_unit_test(json_remains_json),
 		cmocka_unit_test(homes_become_a_tilde),
 		cmocka_unit_test(other_text_stays),
 		cmocka_unit_test(base64_stays),

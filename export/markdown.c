@@ -305,7 +305,8 @@ static size_t line_end(const struct grove_buf *text, size_t at, size_t *next)
 
 void export_markdown_text(struct doc *d, struct grove_slice text)
 {
-	struct text t = { .d = d };
+	/* the text before this one may have ended with a list */
+	struct text t = { .d = d, .in_list = 1 };
 	struct grove_buf utf8 = GROVE_BUF_INIT;
 
 	if (!d->rc)

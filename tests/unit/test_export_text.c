@@ -88,7 +88,7 @@ static void headings_stay_below_ours(void **state)
 	check("## Assistant", "#### Assistant\n");
 	check("##### five", "###### five\n");
 	check("###### six", "###### six\n");
-	check("  # User", "### User\n");
+	check("a\n\n  # User", "a\n\n### User\n");
 	check("#hash", "#hash\n");
 	check("User\n===", "User\n\\===\n");
 	check("User\n---", "User\n\\---\n");
@@ -114,6 +114,7 @@ static void renderers_differ(void **state)
 	check("- a\n\t===\n", "- a\n\t\\===\n");
 	check("10) a\n\n    # b\n", "10) a\n\n    ### b\n");
 	check("- a\n\n\t# b\n", "- a\n\n\t### b\n");
+	check("    # b\n", "    ### b\n");   /* the text before it may end with a list */
 	check("a\n\n    # a comment in code\n", "a\n\n    # a comment in code\n");
 	/* a footnote may contain anything */
 	check("a[^1]\n\n[^1]: # b", "a\\[^1]\n\n\\[^1]: # b\n");

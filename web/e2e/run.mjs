@@ -1223,6 +1223,10 @@ scenario('a session as one file, of every dialect: tree, conversation, branches,
   await p.locator('select').selectOption({ index: 1 });
   await wait(p, () => document.querySelector('.flow').textContent.includes('Look at the tests of part 1'));
   await p.context().close();
+  const phone = await filePage(w, 'phone', html, { viewport: { width: 390, height: 800 } });
+  await phone.waitForSelector('.flow article');
+  assert.equal(await phone.evaluate(() => Math.round(document.querySelector('.flow').getBoundingClientRect().bottom)), 800, 'there is no bar to leave room for');
+  await phone.context().close();
   await w.close();
 });
 

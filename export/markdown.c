@@ -431,6 +431,8 @@ static struct grove_slice shown(struct export *x, struct doc *d, struct grove_sl
 struct body {
 	struct export *x;
 	struct doc d;
+	const char *note;        /* what a note is about */
+	int other;               /* there is more than notes */
 };
 
 static int put_piece(void *payload, const struct grove_piece *p)
@@ -442,6 +444,7 @@ static int put_piece(void *payload, const struct grove_piece *p)
 
 	if (p->hidden)
 		return 0;
+	b->other |= p->kind != GROVE_PIECE_NOTE;
 	switch (p->kind) {
 	case GROVE_PIECE_TEXT:
 	case GROVE_PIECE_SUMMARY:
@@ -469,7 +472,7 @@ static int put_piece(void *payload, const struct grove_piece *p)
 		put_title(d, "Image", shown(x, d, p->title));
 		break;
 	default:
-		put_title(d, "Note", shown(x, d, p->text));
+		put_title(d, b->note, shown(x, d, p->text));
 	}
 	return d->rc;
 }
@@ -513,9 +516,14 @@ static int put_entry(struct talk *t, uint32_t i)
 	struct doc d = { .rc = 0 };
 	int rc = grove_view_entry(t->x->v, i, &e);
 
-	if (!rc && !(e.flags & GROVE_ENTRY_LEAF_MARK))
+	if (!rc && !(e.flags & GROVE_ENTRY_LEAF_MARK)) {
+		body.note = e.role == GROVE_ROLE_NONE ? grove_kind_name(e.kind) : "Note";
 		rc = grove_view_piece_each(t->x->v, i, put_piece, &body);
-	if (!rc && body.d.buf.len) {
+	}
+	if (!rc && body.d.buf.len && e.role == GROVE_ROLE_NONE && !body.other) {
+		/* a change of model, a name: nobody speaks */
+		rc = put_whole(t->x, &body.d);
+	} else if (!rc && body.d.buf.len) {
 		if (!t->any || e.role != t->role || e.role == GROVE_ROLE_NONE) {
 			doc_puts(&d, "## ");
 			doc_puts(&d, heading(&e));

@@ -110,13 +110,31 @@ static int fail_file(struct cli *c, const char *file, int error)
 	return cli_error(c, full ? GROVE_EFULL : denied ? GROVE_EACCESS : GROVE_EIO, "%.200s: %s", file, strerror(error));
 }
 
-/* Returns true if the session is stored in this file. */
-static int is_session(const struct grove_session *s, const char *file)
+static int is_same_file(const char *path, const char *file)
 {
-	const char *path = grove_session_path(s);
 	struct stat a, b;
 
-	return path && !stat(path, &a) && !stat(file, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return !stat(path, &a) && !stat(file, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int is_database(void *payload, const struct grove_store_about *s)
+{
+	static const char scheme[] = "sqlite:";
+	const char *const *file = payload;
+
+	return !strncmp(s->url, scheme, sizeof(scheme) - 1) && is_same_file(s->url + sizeof(scheme) - 1, *file);
+}
+
+/* Refuses to replace what is exported. Returns 0, or a status after reporting an error. */
+static int check_file(struct cli *c, const struct export *x, const char *file)
+{
+	const char *path = grove_session_path(x->s);
+
+	if (path && is_same_file(path, file))
+		return cli_usage(c, "%.200s is the session itself (choose another file)", file);
+	if (grove_store_each(x->g, is_database, &file) > 0)
+		return cli_usage(c, "%.200s is a store (choose another file)", file);
+	return EXIT_DONE;
 }
 
 static int write_file(struct cli *c, struct export *x, const char *file)
@@ -124,8 +142,9 @@ static int write_file(struct cli *c, struct export *x, const char *file)
 	struct target t = { .fd = -1 };
 	int rc;
 
-	if (is_session(x->s, file))
-		return cli_usage(c, "%.200s is the session itself (choose another file)", file);
+	rc = check_file(c, x, file);
+	if (rc)
+		return rc;
 	cli_progress(c, "exporting"); /* Ctrl-C must leave no temporary file */
 	if (open_target(&t, file))
 		return fail_file(c, file, errno);

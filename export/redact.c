@@ -301,15 +301,17 @@ static int is_quote(const struct scan *s, const char *p)
 	return s->json && *p == '"' && !(backslashes(s, p) % 2);
 }
 
-/* Returns true if all of [from, to) is in one string of JSON. */
+/* Returns true if all of [from, to) is in one string of JSON, and begins no second half of an escape. */
 static int is_in_string(struct scan *s, const char *from, const char *to)
 {
+	int whole = !(backslashes(s, from) % 2);
+
 	for (; s->seen < from; s->seen++)
 		if (is_quote(s, s->seen))
 			s->in_string = !s->in_string;
 	while (from < to && !is_quote(s, from))
 		from++;
-	return s->in_string && from == to;
+	return whole && s->in_string && from == to;
 }
 
 /* Replaces [from, to) by `words`. Returns `to`, or NULL if what remains would be no JSON. */
@@ -960,6 +962,8 @@ static const char *put_home(struct scan *s, const char *from, const char *to)
 	if (from > s->copied && from[-1] == '\\' && memchr(from, '\\', (size_t)(to - from)))
 		while (from > s->copied && from[-1] == '\\')
 			from--;
+	if (s->json && from > s->copied && backslashes(s, from) % 2)
+		from--;
 	return put(s, REDACT_HOME, from, to, "~");
 }
 

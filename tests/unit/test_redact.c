@@ -212,6 +212,9 @@ static void json_remains_json(void **state)
 		   "{\"a\":\"[redacted:private-key]\",\"b\":\"-----END PRIVATE" " KEY-----\"}");
 	check_json("{\"" "-----BEGIN PRIVATE" " KEY-----\":1,\"-----END PRIVATE" " KEY-----\":2}",
 		   "{\"[redacted:private-key]\":1,\"-----END PRIVATE" " KEY-----\":2}");
+	/* a line end, and a word that is no key */
+	check_json("\"a\\npm_" A40 "\"", "\"a\\npm_" A40 "\"");
+	check_json("\"\\/home/bob/x\"", "\"~/x\"");
 	check_json("{\"X_KEY=\":1234567890123}", "{\"X_KEY=\":1234567890123}");
 	check_json("[\"--token\", 1234567890123456e10]", "[\"--token\", 1234567890123456e10]");
 	check_json("{\"-u \":\"abc\",\"ann:s3cret99\":1}", "{\"-u \":\"abc\",\"ann:s3cret99\":1}");

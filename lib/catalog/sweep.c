@@ -35,6 +35,11 @@ static int add_path(struct grove_buf *b, const struct grove__root *root, const s
 	return rc || !*key->subpath ? rc : grove__buf_addf(b, "/%s", key->subpath);
 }
 
+bool grove__sweep_wants(const struct grove *g, const struct grove__root *root, const struct grove_key *key)
+{
+	return !(*key->subpath && root->flat) && !grove__root_is_copy(g, root, key);
+}
+
 static int add_log(struct finding *f, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
 	struct grove__sweep *s = f->s;
@@ -42,7 +47,7 @@ static int add_log(struct finding *f, const struct grove_key *key, const struct 
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc;
 
-	if (grove__root_is_copy(f->g, f->root, key))
+	if (!grove__sweep_wants(f->g, f->root, key))
 		return 0;
 	rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
 	rc = rc ? rc : add_path(&path, f->root, key);
@@ -69,9 +74,7 @@ static int found(void *payload, const struct grove_key *key)
 
 static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
-	struct finding *f = payload;
-
-	return *key->subpath && f->root->flat ? 0 : add_log(f, key, st);
+	return add_log(payload, key, st);
 }
 
 static int find_in(struct finding *f)

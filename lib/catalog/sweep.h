@@ -80,6 +80,8 @@ void grove__sweep_begin(struct grove__sweep *s, struct grove *g);
  * for the callbacks.
  */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
+/* False for a log of a root that is not among those that are found. */
+bool grove__sweep_wants(const struct grove *g, const struct grove__root *root, const struct grove_key *key);
 /*
  * Returns the number of a log that was found, or GROVE_NO_ENTRY, also if memory is short.
  * `tmp` is overwritten.

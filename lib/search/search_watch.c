@@ -312,8 +312,11 @@ static int surveyed(void *payload, const struct grove_key *key, const struct gro
 {
 	struct surveying *x = payload;
 	struct grove__search_like now = grove__search_log_like(st);
-	uint32_t i = grove__sweep_index(&x->s->sweep, x->root, key, &x->w->path);
+	uint32_t i;
 
+	if (!grove__sweep_wants(x->s->g, x->root, key))
+		return 0;
+	i = grove__sweep_index(&x->s->sweep, x->root, key, &x->w->path);
 	x->nr++;
 	if (i == GROVE_NO_ENTRY)
 		more_news(x->w, SEARCH_NAMES_CHANGED);

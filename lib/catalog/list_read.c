@@ -13,7 +13,6 @@
 #include "catalog/catalog.h"
 
 #include "base/crc32c.h"
-#include "sys/clock.h"
 
 #include <stdlib.h>
 
@@ -22,7 +21,6 @@
 #define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter file is read as a whole */
 #define END ((uint64_t)64 << 10)         /* of the beginning and the end */
 #define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
-#define COPYING_MS 60000
 #define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
@@ -571,8 +569,8 @@ static bool recall(struct grove__list_reader *r, struct grove__list_task *t, str
 }
 
 /*
- * A log that changed before it was read is not remembered. Neither is one in a database as
- * long as it may be a copy that is being made: its own time is recorded at the end.
+ * A log that changed before it was read is not remembered. In a database, it may have the
+ * time of what it was copied from.
  */
 static bool is_as_before(const struct grove__list_one *x)
 {
@@ -580,8 +578,7 @@ static bool is_as_before(const struct grove__list_one *x)
 
 	if (x->task->is_file)
 		return x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns && x->log.ctime_ns == x->st.ctime_ns;
-	return now.dev == x->st.dev && now.ino == x->st.ino && now.size == x->st.size &&
-	       grove__sys_now_ms() - x->st.mtime_ns / 1000000 >= COPYING_MS;
+	return now.dev == x->st.dev && now.ino == x->st.ino && now.size == x->st.size;
 }
 
 static void remember(struct grove__list_reader *r, const struct grove__list_one *x)

@@ -202,6 +202,7 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_NAME_GET] = "SELECT name FROM sessions WHERE session_id = ?",
 	[SQL_DIALECT_PUT] = "UPDATE sessions SET dialect = ? WHERE session_id = ?",
 	[SQL_DIALECT_GET] = "SELECT dialect FROM sessions WHERE session_id = ?",
+	[SQL_UPDATED_PUT] = "UPDATE sessions SET updated = ? WHERE session_id = ?",
 	[SQL_UNFINISHED_PUT] = "UPDATE sessions SET unfinished = ? WHERE session_id = ?",
 };
 

@@ -118,6 +118,7 @@ enum grove__sql {
 	SQL_NAME_GET,
 	SQL_DIALECT_PUT,
 	SQL_DIALECT_GET,
+	SQL_UPDATED_PUT,   /* ms, session_id */
 	SQL_UNFINISHED_PUT, /* seq or NULL, session_id */
 	SQL_NR
 };

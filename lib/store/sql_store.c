@@ -603,7 +603,34 @@ static int store_value(struct sql_conn *c, struct value *v, struct grove_detail 
 	return c->driver->run(c, SQL_VALUE_PUT, arg, 3, NULL, d);
 }
 
-/* A fact about a log (no kind) is not a change, and needs no lease. */
+/*
+ * A fact about a log is not a change, and needs no lease. It may matter to those who
+ * remember what they read, so the log gets another time, by which a survey shows it.
+ */
+static int put_fact(struct sql_conn *c, struct value *v, struct grove_detail *d)
+{
+	struct grove_buf was = GROVE_BUF_INIT;
+	struct value old = *v;
+	struct sql_arg arg[] = { grove__sql_null(), grove__sql_id(v->log->id) };
+	struct sql_end e;
+	bool same;
+	int rc = grove__sql_lock(c, v->log->id, d);
+
+	if (rc)
+		return rc;
+	old.out = &was;
+	rc = get_value(c, &old.work, d);
+	same = !rc && grove__slice_eq(grove__buf_slice(&was), v->bytes);
+	grove__buf_release(&was);
+	if (rc < 0 || same)
+		return rc;
+	rc = grove__sql_end(c, v->log->id, &e, d);
+	if (!rc)
+		rc = store_value(c, v, d);
+	arg[0] = grove__sql_number(e.changed < grove__sys_now_ms() ? grove__sys_now_ms() : e.changed + 1);
+	return rc ? rc : c->driver->run(c, SQL_UPDATED_PUT, arg, 2, NULL, d);
+}
+
 static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	struct value *v = (struct value *)w;
@@ -612,10 +639,8 @@ static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 
 	if (!strcmp(v->name, GROVE__META_UNFINISHED))
 		return put_unfinished(c, v, d);
-	if (!v->change.kind) {
-		rc = grove__sql_lock(c, v->log->id, d);
-		return rc ? rc : store_value(c, v, d);
-	}
+	if (!v->change.kind)
+		return put_fact(c, v, d);
 	rc = grove__sql_change(c, w, v->log, &v->change, &e, d);
 	if (!rc && ((v->expect != GROVE_ANY_POS && v->expect != e.tail) ||
 		    (v->base != GROVE_ANY_BASE && v->base != e.base)))

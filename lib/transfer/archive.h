@@ -67,12 +67,12 @@ struct grove__archiver {
 /* Opens its dialect's blobs, and those next to a copied tree. */
 int grove__archive_open_blobs(struct grove__archiver *k);
 void grove__archive_release(struct grove__archiver *k);
-/* Adds the result of one session to the totals. */
 /*
  * True if a log that was listed is gone: a copy that found something missing may also have
  * missed the store to copy to.
  */
 bool grove__archive_is_gone(struct grove_store *from, const struct grove_key *key);
+/* Adds the result of one session to the totals. */
 void grove__archive_count(struct grove_archive_result *r, const struct grove_archived *x);
 /* Returns GROVE_ECANCELLED if the caller asked to stop. */
 int grove__archive_go_on(const struct grove__archiver *k);

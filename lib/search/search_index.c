@@ -636,9 +636,11 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 			    sqlite3_errmsg(ix->db));
 		grove__search_note(g, &why);
 	}
-	/* whatever the reason, what the index lacks is scanned */
-	if (rc == GROVE_EIO || rc == GROVE_ECONFLICT || rc == GROVE_ESTALE)
+	/* whatever the reason, what the index lacks is scanned; what that is may not be known yet */
+	if (rc == GROVE_EIO || rc == GROVE_ECONFLICT || rc == GROVE_ESTALE) {
 		rc = 0;
+		ix->version = -1;
+	}
 	if (!rc && ix->version < 0)
 		rc = settle(&s);
 	while (s.nr)

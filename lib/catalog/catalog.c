@@ -22,6 +22,7 @@
 #include "base/idmap.h"
 #include "store/sqlite_vfs.h"
 #include "sys/clock.h"
+#include "sys/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +31,6 @@
 
 /* The version of the tables, and of the meaning of their bytes. */
 #define VERSION "10"
-#define TICK_NS INT64_C(100000000)
-/* If times are whole seconds, the resolution may be as coarse as two of them. */
-#define COARSE_NS INT64_C(2500000000)
-#define SECOND_NS INT64_C(1000000000)
 #define BUSY_MS 500
 /* If at least one in this many known files is looked up, all rows are read at once. */
 #define ALL_FROM 8
@@ -466,19 +463,12 @@ bool grove__catalog_former(struct grove__catalog *c, const char *path,
 
 /* ------------------------------------------------------------------ writing */
 
-bool grove__catalog_settled(int64_t ctime_ns)
-{
-	int64_t age = grove__sys_now_ms() * 1000000 - ctime_ns;
-
-	return age >= (ctime_ns % SECOND_NS ? TICK_NS : COARSE_NS);
-}
-
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes)
 {
 	struct row r = { .id = id_of(grove__slice_str(path)), .st = *st };
 
-	if (!c || !grove__catalog_settled(st->ctime_ns))
+	if (!c || !grove__sys_settled(st->ctime_ns))
 		return;
 	pthread_mutex_lock(&c->lock);
 	r.path = keep(&c->texts, path, strlen(path));

@@ -46,8 +46,6 @@ bool grove__catalog_former(struct grove__catalog *c, const char *path,
 /* The state of a log in a database, as if it were a file. */
 struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log);
 bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b);
-/* True if a file's ctime is so long ago that the next change will have another one. */
-bool grove__catalog_settled(int64_t ctime_ns);
 /* Remembers it. It is written when the catalog is closed; a failure is ignored. */
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes);

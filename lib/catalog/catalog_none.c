@@ -37,11 +37,6 @@ bool grove__catalog_former(struct grove__catalog *c, const char *path,
 	return false;
 }
 
-bool grove__catalog_settled(int64_t ctime_ns)
-{
-	return false;
-}
-
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes)
 {

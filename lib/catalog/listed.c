@@ -7,6 +7,7 @@
 #include "catalog/catalog.h"
 
 #include "sys/file.h"
+#include "sys/state.h"
 
 #include <stdlib.h>
 
@@ -144,7 +145,7 @@ int grove__listed_note(struct grove_buf *asked, const char *path, const char *na
 	*settled = true;
 	*there = !rc && !grove__sys_stat(file.ptr, &st);
 	if (*there) {
-		*settled = grove__catalog_settled(st.ctime_ns);
+		*settled = grove__sys_settled(st.ctime_ns);
 		rc = grove__buf_add_str(asked, name);
 		rc = rc ? rc : add_hex(asked, st.dev);
 		rc = rc ? rc : add_hex(asked, st.ino);

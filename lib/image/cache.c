@@ -26,6 +26,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/map.h"
+#include "sys/state.h"
 #include "tree/spine_freeze.h"
 
 #include <errno.h>
@@ -435,7 +436,7 @@ static bool is_current(struct grove_store_log *l, struct grove__image *im, const
 
 	if (grove__log_stat(l, &log, NULL) || log.tail < im->tail)
 		return false;
-	settled = grove__image_settled(log.ctime_ns);
+	settled = grove__sys_settled(log.ctime_ns);
 	if (!is_stamped(h, &log)) {
 		if (grove__image_prove(im, l))
 			return false;

@@ -261,8 +261,6 @@ int grove__image_header_line(const struct grove__image *im, struct grove_store_l
  * all of them again. GROVE_ESTALE if not, or if it cannot be decided; GROVE_ENOMEM.
  */
 int grove__image_prove(const struct grove__image *im, struct grove_store_log *log);
-/* Returns true if a change time is so old that a later change has a different one. */
-bool grove__image_settled(int64_t ctime_ns);
 /* Returns a number for a line that is neither a row nor a header, from its place and bytes. */
 uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc);
 /* Migrates `line` (trimmed, of row `row`; GROVE_NO_ENTRY: a header). Returns 1 if nothing changes. */

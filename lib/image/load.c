@@ -23,6 +23,7 @@
 #include "sys/pool.h"
 #include "sys/file.h"
 #include "sys/map.h"
+#include "sys/state.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,8 +37,6 @@
 #define EXPECT_FROM ((uint64_t)8 << 20)   /* size from which memory is allocated at once */
 #define EXPECT_AT 32                      /* after this fraction has been read */
 #define SPAN_MAX ((uint64_t)1 << 20)      /* longer members are not examined */
-#define TICK_MS 100                       /* what changes within a tick of the clock has the same time … */
-#define TICK_SECONDS_MS 2500              /* … and some file systems count seconds */
 #define PROVE_MAX ((uint64_t)256 << 10)   /* compared as a whole whenever a log has grown */
 #define TEXT_MAX ((uint64_t)32 << 20)     /* size of a remote log that is kept in memory */
 
@@ -979,13 +978,6 @@ static int close_tail(struct loader *ld)
 	return 0;
 }
 
-bool grove__image_settled(int64_t ctime_ns)
-{
-	int64_t age_ms = grove__sys_now_ms() - ctime_ns / 1000000;
-
-	return ctime_ns && age_ms >= (ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS);
-}
-
 /*
  * The log grew, or its times changed. If its length is the same, it may have been
  * changed anywhere, and all of it is compared. If it is longer, it is assumed to have
@@ -1019,7 +1011,7 @@ int grove__image_load(struct grove__image *im, struct grove_store_log *log, cons
 	if (rc)
 		return rc;
 	/* evaluated now: a change while we read must not go unnoticed */
-	settled = grove__image_settled(st.ctime_ns);
+	settled = grove__sys_settled(st.ctime_ns);
 	if (grove__image_spoilt(im))
 		return grove__fail(d, GROVE_ESTALE, path, "was changed");
 	if (im->lines && grove__image_old(im) && st.tail > im->tail)

@@ -9,11 +9,10 @@
 #include "base/crc32c.h"
 #include "image/sent.h"
 #include "search/search_names.h"
-#include "sys/clock.h"
+#include "sys/state.h"
 
 #include <stdlib.h>
 
-#define TICK_MS 100
 /* A longer line is not indexed: it would take more memory than everything else. */
 #define LINE_LIMIT ((uint64_t)16 << 20)
 
@@ -242,11 +241,13 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 {
 	struct grove__search_like after;
 	struct grove_store_log *log = NULL;
+	bool settled;
 	int rc;
 
 	grove__search_log_look(f->log, f->path, NULL, &f->like);
 	if (f->like.gone)
 		return GROVE_ENOTFOUND;
+	settled = !*f->path || grove__sys_settled(f->like.ctime);
 	rc = grove__search_log_open(f->g, f->log, &log, &f->dialect, why);
 	rc = rc ? rc : read_log(f, log, why);
 	grove__log_close(log);
@@ -254,8 +255,7 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 		return rc;
 	/* a change within a tick of the clock, or during the reading, would not be noticed */
 	grove__search_log_look(f->log, f->path, NULL, &after);
-	if (!grove__search_is_like(&after, &f->like) ||
-	    (*f->path && grove__sys_now_ms() - f->like.ctime / 1000000 < TICK_MS))
+	if (!settled || !grove__search_is_like(&after, &f->like))
 		f->like.mtime = GROVE__SEARCH_UNSURE;
 	return 0;
 }

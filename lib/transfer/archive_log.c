@@ -22,6 +22,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/stamp.h"
+#include "sys/state.h"
 
 #include <stdlib.h>
 
@@ -29,8 +30,6 @@
 #define PIECE ((size_t)1 << 20)
 #define CARRY ((size_t)1 << 10)      /* longer than the name of a blob */
 #define TRIES 4
-/* A file that changed this recently may change again without its times showing it. */
-#define SETTLED_NS ((int64_t)2000000000)
 
 /* --- comparing --- */
 
@@ -286,6 +285,7 @@ static int take_over(struct grove__archiver *k, const char *sub, struct grove_st
 struct pair {
 	struct grove_store_log *src, *dst;
 	struct grove_store_log_stat from, to;
+	bool settled;                    /* a change after `from` shows in the times */
 };
 
 static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
@@ -297,6 +297,7 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 	rc = grove__log_open(&p->src, k->from, &from, GROVE_STORE_READ, k->d);
 	if (!rc)
 		rc = grove__time_stat(p->src, &p->from, k->d);
+	p->settled = !rc && grove__sys_settled(p->from.ctime_ns);
 	if (rc || !p->from.bytes)
 		return rc;
 	rc = grove__log_open(&p->dst, k->to, &to, k->dry ? GROVE_STORE_READ : GROVE_STORE_WRITE, k->d);
@@ -349,8 +350,6 @@ static int compare(struct grove__archiver *k, struct pair *p, struct grove__line
 
 static void take_note(struct grove__note_log *note, const struct pair *p, const struct grove__lines *src)
 {
-	int64_t changed = p->from.ctime_ns > p->from.mtime_ns ? p->from.ctime_ns : p->from.mtime_ns;
-
 	note->lines = src->lines;
 	note->bytes = src->bytes;
 	note->crc = src->crc;
@@ -358,7 +357,7 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 	note->size = p->from.bytes;
 	note->mtime_ns = p->from.mtime_ns;
 	note->ctime_ns = p->from.ctime_ns;
-	if (grove__sys_now_ms() * 1000000 - changed < SETTLED_NS)
+	if (!p->settled)
 		note->size = 0, note->mtime_ns = note->ctime_ns = 0;
 }
 

@@ -28,6 +28,7 @@ const char *const config_keys[] = {
 	"serve.tls-cert",
 	"serve.tls-key",
 	"serve.read-only",
+	"serve.trusted-proxy",
 	NULL,
 };
 
@@ -274,34 +275,53 @@ static unsigned write_changed(FILE *f, const char *text, const char *key, const 
 	return found;
 }
 
-static int close_whole(FILE *f)
+int config_replace_begin(struct config_replacement *r, const char *path)
 {
-	int bad = ferror(f) || fflush(f) || fsync(fileno(f));
-
-	return fclose(f) || bad ? -1 : 0;
-}
-
-/* Writes a temporary file and renames it over the old one, with the same owner and mode. */
-static int replace_file(const char *path, const char *text, const char *key, const char *value)
-{
-	char temp[PATH_MAX + 16];
 	struct stat old;
-	unsigned found;
-	FILE *f;
 	int fd;
 
-	snprintf(temp, sizeof(temp), "%s.XXXXXX", path);
-	fd = mkostemp(temp, O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
+	/* a link stays a link */
+	if (!realpath(path, r->path))
+		snprintf(r->path, sizeof(r->path), "%s", path);
+	snprintf(r->temp, sizeof(r->temp), "%s.XXXXXX", r->path);
+	fd = mkostemp(r->temp, O_CLOEXEC);
+	if (fd < 0)
 		return -1;
-	if (!stat(path, &old) && (fchmod(fd, old.st_mode & 07777) || fchown(fd, old.st_uid, old.st_gid)))
+	if (!stat(r->path, &old) && (fchmod(fd, old.st_mode & 07777) || fchown(fd, old.st_uid, old.st_gid)))
 		errno = 0;   /* somebody who may write there need not be the owner */
-	found = write_changed(f, text, key, value);
-	if (close_whole(f) || (found || value ? rename(temp, path) : unlink(temp))) {
-		unlink(temp);
+	r->f = fdopen(fd, "w");
+	if (!r->f) {
+		close(fd);
+		unlink(r->temp);
 		return -1;
 	}
+	return 0;
+}
+
+int config_replace_end(struct config_replacement *r, int keep)
+{
+	int bad = ferror(r->f) || fflush(r->f) || fsync(fileno(r->f));
+
+	if (fclose(r->f) || bad || !keep || rename(r->temp, r->path)) {
+		bad = errno;
+		unlink(r->temp);
+		errno = bad;
+		return keep ? -1 : 0;
+	}
+	return 0;
+}
+
+/* Returns 0, 1 if nothing was to be removed, or -1. */
+static int rewrite(const char *path, const char *text, const char *key, const char *value)
+{
+	struct config_replacement r;
+	unsigned found;
+
+	if (config_replace_begin(&r, path))
+		return -1;
+	found = write_changed(r.f, text, key, value);
+	if (config_replace_end(&r, found || value))
+		return -1;
 	return found || value ? 0 : 1;
 }
 
@@ -335,7 +355,7 @@ static int is_special(const char *path)
 
 int config_change(const char *key, const char *value, char *why, size_t size)
 {
-	char path[PATH_MAX], real[PATH_MAX], *text;
+	char path[PATH_MAX], *text;
 	int lock, rc;
 
 	*why = '\0';
@@ -350,15 +370,12 @@ int config_change(const char *key, const char *value, char *why, size_t size)
 	if (value && make_dirs(path))
 		return failed(path, why, size);
 	lock = config_lock(path, value != NULL);
-	/* a link stays a link, also one whose file did not exist until now */
-	if (realpath(path, real))
-		memcpy(path, real, sizeof(path));
 	text = read_file(path, why, size);
 	if (*why)
 		rc = -1;
 	else if (!text && !value)
 		rc = 1;
-	else if ((rc = replace_file(path, text, key, value)) < 0)
+	else if ((rc = rewrite(path, text, key, value)) < 0)
 		failed(path, why, size);
 	free(text);
 	if (lock >= 0)

@@ -6,12 +6,14 @@
  *	serve.listen = 127.0.0.1:4517
  *
  * If a key occurs several times the last value counts, except for keys of which a program
- * uses all values (store, serve.listen, serve.public-url).
+ * uses all values (store, serve.listen, serve.public-url, serve.trusted-proxy).
  */
 #ifndef PROGRAMS_CONFIG_H
 #define PROGRAMS_CONFIG_H
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct config_item {
 	const char *key, *value;
@@ -40,6 +42,18 @@ int config_path(const char *name, char *path, size_t size);
  * there is none, or it cannot be locked.
  */
 int config_lock(const char *path, int create);
+
+/*
+ * Replaces a file: write the new one to `f`, then end it. It gets the place, owner and mode of
+ * the old one; of a link, the file that it leads to is replaced. With `keep` 0 nothing
+ * changes. Both return 0, or -1 with errno.
+ */
+struct config_replacement {
+	FILE *f;
+	char path[PATH_MAX], temp[PATH_MAX + 16];
+};
+int config_replace_begin(struct config_replacement *r, const char *path);
+int config_replace_end(struct config_replacement *r, int keep);
 
 /* Reads the file; without one, there are no items. Returns 0, or -1 and a message in `why`. */
 int config_read(struct config *c, char *why, size_t size);

@@ -9,7 +9,6 @@
 #include "tokens.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,33 +79,16 @@ static void make_directories(const char *path)
 static int write_file(const char *path, const struct tokens *t, const char *except,
 		      const struct token *also)
 {
-	char beside[4200];
-	FILE *f;
-	int fd, rc = -1;
+	struct config_replacement r;
 
-	snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
+	if (config_replace_begin(&r, path))
 		return -1;
-	f = fdopen(fd, "w");
-	if (!f) {
-		close(fd);
-		goto out;
-	}
 	for (size_t i = 0; i < t->nr; i++)
 		if (!except || strcmp(t->token[i].name, except))
-			put_line(f, &t->token[i]);
+			put_line(r.f, &t->token[i]);
 	if (also)
-		put_line(f, also);
-	rc = fflush(f) || fsync(fd) ? -1 : 0;
-	if (fclose(f))
-		rc = -1;
-	if (!rc)
-		rc = rename(beside, path);
-out:
-	if (rc)
-		unlink(beside);
-	return rc;
+		put_line(r.f, also);
+	return config_replace_end(&r, 1);
 }
 
 static int write_failed(const struct token_args *a)

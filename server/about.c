@@ -136,8 +136,8 @@ int post_exchange(struct request *r)
 		status = auth_exchange(r, code, cookie, sizeof(cookie));
 		if (status)
 			rc = reply_fail_status(r, status, status == 500 ? GROVE_EIO : GROVE_EACCESS,
-					       status == 429 ? "too many wrong codes; wait a minute" :
-					       "this code is invalid or has expired");
+					       status == 429 ? "too many wrong codes or tokens; wait a minute" :
+					       "this code is invalid or has expired, and is no token");
 		else
 			reply_header(r, "Set-Cookie", "%s", cookie);
 	}

@@ -3,8 +3,8 @@
  *
  * There are three ways to be recognized: run as the user who runs the server, on the same
  * machine; send a token; or send the cookie that a browser received in exchange for a
- * one-time code. Cookies and codes are stored only as hashes, which are compared in
- * constant time.
+ * one-time code or a token. Cookies and codes are stored only as hashes, which are compared
+ * in constant time.
  */
 #include "auth.h"
 #include "held.h"
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COOKIES_MAX 256
 #define CODES_MAX 16
@@ -24,6 +25,8 @@
 struct ticket {
 	unsigned char hash[TOKEN_HASH];
 	int64_t until;   /* ms; 0: free */
+	int of_token;    /* it stands for a token: it ends with that, and has its limits */
+	unsigned char token[TOKEN_HASH];
 };
 
 struct failures {
@@ -84,6 +87,11 @@ void auth_free(struct auth *a)
 	free(a);
 }
 
+int auth_has_file(const struct auth *a)
+{
+	return a->server->set->token_file || (*a->path && !access(a->path, F_OK));
+}
+
 size_t auth_tokens(struct auth *a)
 {
 	return a->tokens ? a->tokens->nr : 0;
@@ -109,6 +117,11 @@ static struct failures *row(struct auth *a, const char *address)
 	return oldest;
 }
 
+/*
+ * Counts a failure. Returns true if the address had too many within a minute. What is right
+ * passes nevertheless: many clients may have one address, and a stranger among them must not
+ * be able to keep the others out. Tokens and codes are too long to be guessed at any speed.
+ */
 static int failed_too_often(struct auth *a, const char *address)
 {
 	struct failures *f;
@@ -116,37 +129,29 @@ static int failed_too_often(struct auth *a, const char *address)
 
 	pthread_mutex_lock(&a->lock);
 	f = row(a, address);
-	yes = f->nr >= FAILURES_MAX && now_ms() - f->since < 60000;
-	pthread_mutex_unlock(&a->lock);
-	return yes;
-}
-
-static void note_failure(struct auth *a, const char *address)
-{
-	struct failures *f;
-
-	pthread_mutex_lock(&a->lock);
-	f = row(a, address);
 	if (!f->since || now_ms() - f->since >= 60000) {
 		f->since = now_ms();
 		f->nr = 0;
 	}
-	f->nr++;
+	yes = ++f->nr > FAILURES_MAX;
 	pthread_mutex_unlock(&a->lock);
+	return yes;
 }
 
 /* ------------------------------------------------------------------ tickets */
 
-static int add_ticket(struct ticket *t, size_t nr, const char *text, int64_t until)
+/* Adds a ticket in place of the oldest. */
+static struct ticket *add_ticket(struct ticket *t, size_t nr, const char *text, int64_t until)
 {
 	struct ticket *free_one = &t[0];
 
 	for (size_t i = 0; i < nr; i++)
 		if (t[i].until < free_one->until)
 			free_one = &t[i];
+	memset(free_one, 0, sizeof(*free_one));
 	token_hash(text, free_one->hash);
 	free_one->until = until;
-	return 0;
+	return free_one;
 }
 
 static struct ticket *find_ticket(struct ticket *t, size_t nr, const char *text)
@@ -189,29 +194,29 @@ static void cookie_line(const struct request *r, const char *value, int seconds,
 		 seconds, r->server->tls ? "; Secure" : "");
 }
 
-unsigned auth_exchange(struct request *r, const char *code, char *cookie, size_t size)
+unsigned auth_exchange(struct request *r, const char *word, char *cookie, size_t size)
 {
 	struct auth *a = r->server->auth;
-	struct ticket *t;
+	const struct token *token;
+	struct ticket *code, *t;
 	char value[65];
-	int known;
 
-	if (failed_too_often(a, r->peer->address))
-		return 429;
 	if (random_hex(value, 32))
 		return 500;
 	pthread_mutex_lock(&a->lock);
-	t = find_ticket(a->code, CODES_MAX, code);
-	known = t != NULL;
-	if (known) {
-		memset(t, 0, sizeof(*t));
-		add_ticket(a->cookie, COOKIES_MAX, value, now_ms() + COOKIE_SECONDS * 1000LL);
+	code = find_ticket(a->code, CODES_MAX, word);
+	token = code ? NULL : tokens_find(a->tokens, word);
+	if (code)
+		memset(code, 0, sizeof(*code));
+	if (code || token) {
+		t = add_ticket(a->cookie, COOKIES_MAX, value, now_ms() + COOKIE_SECONDS * 1000LL);
+		t->of_token = token != NULL;
+		if (token)
+			memcpy(t->token, token->hash, TOKEN_HASH);
 	}
 	pthread_mutex_unlock(&a->lock);
-	if (!known) {
-		note_failure(a, r->peer->address);
-		return 403;
-	}
+	if (!code && !token)
+		return failed_too_often(a, r->client) ? 429 : 403;
 	cookie_line(r, value, COOKIE_SECONDS, cookie, size);
 	return 0;
 }
@@ -263,43 +268,51 @@ static unsigned refuse(struct request *r, unsigned status, const char *why)
 	return status;
 }
 
-static unsigned wrong(struct request *r)
+static void become(struct request *r, const struct token *t)
 {
-	note_failure(r->server->auth, r->peer->address);
-	return refuse(r, 401, "this token is unknown");
+	r->who.token = t;
+	r->who.scope = t->scope;
+	r->who.name = t->name;
 }
 
 static unsigned by_token(struct request *r, const char *header)
 {
 	struct auth *a = r->server->auth;
+	const struct token *t = NULL;
 
-	if (failed_too_often(a, r->peer->address))
-		return refuse(r, 429, "too many wrong tokens from this address; wait a minute");
-	if (strncasecmp(header, "Bearer ", 7))
-		return wrong(r);
 	pthread_mutex_lock(&a->lock);
 	r->who.tokens = tokens_ref(a->tokens);
 	pthread_mutex_unlock(&a->lock);
-	r->who.token = tokens_find(r->who.tokens, header + 7 + strspn(header + 7, " "));
-	if (!r->who.token)
-		return wrong(r);
-	r->who.scope = r->who.token->scope;
-	r->who.name = r->who.token->name;
-	return 0;
+	if (!strncasecmp(header, "Bearer ", 7))
+		t = tokens_find(r->who.tokens, header + 7 + strspn(header + 7, " "));
+	if (t)
+		become(r, t);
+	else if (failed_too_often(a, r->client))
+		return refuse(r, 429, "too many wrong tokens from this address; wait a minute");
+	return t ? 0 : refuse(r, 401, "this token is unknown");
 }
 
 static unsigned by_cookie(struct request *r, const char *value)
 {
 	struct auth *a = r->server->auth;
+	const struct token *token = NULL;
+	struct ticket *t;
 	int known;
 
 	pthread_mutex_lock(&a->lock);
-	known = find_ticket(a->cookie, COOKIES_MAX, value) != NULL;
+	t = find_ticket(a->cookie, COOKIES_MAX, value);
+	if (t && t->of_token) {
+		r->who.tokens = tokens_ref(a->tokens);
+		token = tokens_with_hash(r->who.tokens, t->token);
+	}
+	known = t && (token || !t->of_token);
 	pthread_mutex_unlock(&a->lock);
 	if (!known)
-		return refuse(r, 401, "this browser's access has expired; open the address that the server printed");
+		return refuse(r, 401, "this browser's access has expired; open the server's address with #t= and a token");
 	r->who.scope = SCOPE_WRITE;
 	r->who.name = "cookie";
+	if (token)
+		become(r, token);
 	return 0;
 }
 

@@ -8,13 +8,15 @@
 
 #define CODE_SECONDS 120
 #define COOKIE_SECONDS 43200
-#define FAILURES_MAX 5          /* per address and minute */
+#define FAILURES_MAX 5          /* per address and minute; of those who are wrong, the rest get 429 */
 
 int auth_new(struct server *s, struct auth **out, char *why, size_t size);
 void auth_free(struct auth *a);
 /* Reads the token file again. If it cannot be read, the old tokens stay valid. */
 int auth_reload(struct auth *a, char *why, size_t size);
 size_t auth_tokens(struct auth *a);
+/* Returns true if there is a token file, or one was asked for. */
+int auth_has_file(const struct auth *a);
 
 /*
  * Identifies the client. Returns 0 and fills in r->who; otherwise returns an HTTP status,
@@ -25,8 +27,11 @@ unsigned auth_identify(struct request *r, int trusted);
 
 /* Creates a sign-in code for the browser. It works once, within two minutes. */
 int auth_code(struct auth *a, char *out, size_t size);
-/* Exchanges a code for a cookie. Returns 0 and the value of Set-Cookie, or an HTTP status. */
-unsigned auth_exchange(struct request *r, const char *code, char *cookie, size_t size);
+/*
+ * Exchanges a code or a token for a cookie. The cookie of a token grants what that does, as
+ * long as that is in the file. Returns 0 and the value of Set-Cookie, or an HTTP status.
+ */
+unsigned auth_exchange(struct request *r, const char *word, char *cookie, size_t size);
 /* Invalidates the request's cookie. `cookie` becomes a Set-Cookie that deletes it. */
 void auth_logout(struct request *r, char *cookie, size_t size);
 

@@ -9,6 +9,7 @@
  */
 #include "gate.h"
 #include "auth.h"
+#include "peer.h"
 #include "route.h"
 
 #include <stdarg.h>
@@ -111,6 +112,57 @@ static unsigned is_one(struct request *r)
 		status = refuse(r, 400, GROVE_EINVAL, "the target is invalid: %s", r->why);
 	r->close |= status != 0;
 	return status;
+}
+
+/* ---------------------------------------------------------------- who asks? */
+
+/* Proxies add the address that they see to the end, some of them in a header of its own. */
+static enum MHD_Result last_forwarded(void *payload, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const char **last = payload;
+
+	(void)kind;
+	if (!strcasecmp(name, "X-Forwarded-For"))
+		*last = value;
+	return MHD_YES;
+}
+
+/* Copies the last item of a list with commas, of which *len bytes are left, and takes it off. */
+static void take_last(const char *list, size_t *len, char *out, size_t size)
+{
+	size_t from = *len, n;
+
+	while (from && list[from - 1] != ',')
+		from--;
+	n = *len - from;
+	*len = from ? from - 1 : 0;
+	for (list += from; n && strchr(" \t", *list); n--)
+		list++;
+	while (n && strchr(" \t", list[n - 1]))
+		n--;
+	snprintf(out, size, "%.*s", n < size ? (int)n : 0, list);
+}
+
+/*
+ * The address of the client: the last one that no trusted proxy has. What stands before it
+ * in X-Forwarded-For is the client's own words.
+ */
+static void find_client(struct request *r)
+{
+	const struct settings *set = r->server->set;
+	const char *list = NULL;
+	char text[64];
+	size_t len;
+
+	snprintf(r->client, sizeof(r->client), "%s", r->peer->address);
+	if (set->proxies.nr)
+		MHD_get_connection_values(r->connection, MHD_HEADER_KIND, last_forwarded, &list);
+	len = list ? strlen(list) : 0;
+	while (len && settings_trust(set, r->client)) {
+		take_last(list, &len, text, sizeof(text));
+		if (address_read(text, r->client, sizeof(r->client)))
+			return;
+	}
 }
 
 /* ------------------------------------------------------------ meant for us? */
@@ -288,8 +340,10 @@ static int from_here(const struct request *r, const struct addressed *to)
 unsigned gate_check(struct request *r)
 {
 	struct addressed to;
-	unsigned status = is_one(r);
+	unsigned status;
 
+	find_client(r);
+	status = is_one(r);
 	if (!status)
 		status = is_for_us(r, &to);
 	if (!status)

@@ -220,7 +220,7 @@ static void log_access(const struct request *r, int64_t us, uint64_t sent)
 	doc_member_number(&d, "bytes", sent);
 	doc_name(&d, "ms");
 	doc_real(&d, (double)us / 1000);
-	doc_member(&d, "peer", r->peer->listener->is_unix ? "unix" : r->peer->address);
+	doc_member(&d, "peer", *r->client ? r->client : "unix");
 	doc_member(&d, "who", r->who.scope ? r->who.name : NULL);
 	doc_puts(&d, "}\n");
 	log_write(&d);

@@ -20,6 +20,7 @@
 #include "programs/viewer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 		{ "listen", .list = &s->listen },
 		{ "token-file", .string = &s->token_file },
 		{ "public-url", .list = &s->public_urls },
+		{ "trusted-proxy", .list = &s->proxies },
 		{ "tls-cert", .string = &s->tls_cert },
 		{ "tls-key", .string = &s->tls_key },
 		{ "read-only", .flag = &s->read_only },
@@ -258,15 +260,42 @@ static void tidy(struct server *s)
 	recent_tidy(s->recent);
 }
 
+static int has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int is_service(void)
+{
+	const char *pid = getenv("SYSTEMD_EXEC_PID");
+
+	return pid && atol(pid) == (long)getpid();
+}
+
+/*
+ * SIGHUP has two meanings: the terminal is gone, which ends us, or the files that we read at
+ * the start have changed. Without such a file it can only be the first, except for a service,
+ * which is told to reload by those who do not know what it has.
+ */
+static int hung_up(const struct server *s, int had_terminal)
+{
+	return (had_terminal && !has_terminal()) || (!auth_has_file(s->auth) && !s->tls_files && !is_service());
+}
+
 /* Runs until asked to stop. All other threads block signals. */
 static void run(struct server *s, const sigset_t *signals)
 {
 	const struct timespec second = { 1, 0 };
+	int had_terminal = has_terminal();
 
 	for (;;) {
 		int sig = sigtimedwait(signals, NULL, &second);
 
-		if (sig == SIGINT || sig == SIGTERM)
+		if (sig == SIGINT || sig == SIGTERM || (sig == SIGHUP && hung_up(s, had_terminal)))
 			return;
 		if (sig == SIGHUP)
 			reload(s);

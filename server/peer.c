@@ -106,6 +106,15 @@ void peers_free(struct peers *p)
 
 /* -------------------------------------------------------------- connections */
 
+/* An IPv4 address that arrives at an IPv6 socket is spelled as IPv4. */
+static void spell_v6(const struct in6_addr *a, char *out, size_t size)
+{
+	if (IN6_IS_ADDR_V4MAPPED(a))
+		inet_ntop(AF_INET, &a->s6_addr[12], out, (socklen_t)size);
+	else
+		inet_ntop(AF_INET6, a, out, (socklen_t)size);
+}
+
 static void address_text(const struct sockaddr *a, char *out, size_t size)
 {
 	union { const struct sockaddr *any; const struct sockaddr_in *v4; const struct sockaddr_in6 *v6; } u = { a };
@@ -114,13 +123,26 @@ static void address_text(const struct sockaddr *a, char *out, size_t size)
 	if (a && a->sa_family == AF_INET)
 		inet_ntop(AF_INET, &u.v4->sin_addr, out, (socklen_t)size);
 	else if (a && a->sa_family == AF_INET6)
-		inet_ntop(AF_INET6, &u.v6->sin6_addr, out, (socklen_t)size);
+		spell_v6(&u.v6->sin6_addr, out, size);
+}
+
+int address_read(const char *text, char *out, size_t size)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) == 1)
+		inet_ntop(AF_INET, &v4, out, (socklen_t)size);
+	else if (inet_pton(AF_INET6, text, &v6) == 1)
+		spell_v6(&v6, out, size);
+	else
+		return -1;
+	return 0;
 }
 
 static int is_loopback(const char *address)
 {
-	return !*address || !strncmp(address, "127.", 4) || !strcmp(address, "::1") ||
-	       !strncmp(address, "::ffff:127.", 11);
+	return !*address || !strncmp(address, "127.", 4) || !strcmp(address, "::1");
 }
 
 int peers_accept(struct peers *p, const struct sockaddr *address)

@@ -28,4 +28,10 @@ enum peer_user peer_user(struct peer *peer);
 
 unsigned peers_count(struct peers *p);
 
+/*
+ * Copies an IP address in the one spelling that addresses are compared in. Returns 0, or -1 if
+ * it is none.
+ */
+int address_read(const char *text, char *out, size_t size);
+
 #endif

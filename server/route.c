@@ -275,7 +275,7 @@ static const struct param events_query[] = {
 };
 
 static const struct param exchange_body[] = {
-	{ "code", PARAM_TEXT, PARAM_REQUIRED, NULL, "the one-time code that the server printed" },
+	{ "code", PARAM_TEXT, PARAM_REQUIRED, NULL, "the one-time code that the server printed, or a token" },
 	{ NULL },
 };
 
@@ -287,7 +287,7 @@ const struct route routes[] = {
 	{ "GET", API "/me", SCOPE_READ, PACE_SLOW, get_me, "What the caller may see and do.",
 	  .answer = "version:s name:s scopes:a readOnly:b stores:a agents:a limits:o" },
 	{ "POST", API "/auth/exchange", SCOPE_NONE, PACE_QUICK, post_exchange,
-	  "Exchanges the one-time code for a cookie.", NULL, exchange_body, .status = 204 },
+	  "Exchanges the one-time code, or a token, for a cookie.", NULL, exchange_body, .status = 204 },
 	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Invalidates the cookie.", .status = 204 },
 
 	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, newest first.", list_query,

@@ -130,6 +130,7 @@ struct request {
 	struct target target;
 	const char *why;         /* why the target is invalid; NULL if it is valid */
 	const char *method;
+	char client[64];         /* its address, as a trusted proxy tells it; "" for a unix socket */
 	int begun;               /* passed the gate */
 	int64_t started;         /* us */
 

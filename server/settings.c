@@ -1,6 +1,7 @@
 /*
  * settings.c: the server's settings.
  */
+#include "peer.h"
 #include "settings.h"
 
 #include <stdint.h>
@@ -92,11 +93,19 @@ int settings_complete(struct settings *s, char *why, size_t size)
 		return -1;
 	}
 	if (set_list(s, "store", &s->stores) || set_list(s, "serve.listen", &s->listen) ||
-	    set_list(s, "serve.public-url", &s->public_urls) ||
+	    set_list(s, "serve.public-url", &s->public_urls) || set_list(s, "serve.trusted-proxy", &s->proxies) ||
 	    set_one(s, "serve.token-file", &s->token_file) ||
 	    set_one(s, "serve.tls-cert", &s->tls_cert) || set_one(s, "serve.tls-key", &s->tls_key)) {
 		snprintf(why, size, "out of memory");
 		return -1;
+	}
+	for (size_t i = 0; i < s->proxies.nr; i++) {
+		char address[64];
+
+		if (strcmp(s->proxies.item[i], "unix") && address_read(s->proxies.item[i], address, sizeof(address))) {
+			snprintf(why, size, "--trusted-proxy %.64s: not an IP address", s->proxies.item[i]);
+			return -1;
+		}
 	}
 	if (config_apply(&s->file, s->utc)) {
 		snprintf(why, size, "config: utc must be true or false");
@@ -113,11 +122,23 @@ int settings_complete(struct settings *s, char *why, size_t size)
 	return 0;
 }
 
+int settings_trust(const struct settings *s, const char *address)
+{
+	char proxy[64];
+
+	for (size_t i = 0; i < s->proxies.nr; i++)
+		if (!*address ? !strcmp(s->proxies.item[i], "unix")
+			      : !address_read(s->proxies.item[i], proxy, sizeof(proxy)) && !strcmp(proxy, address))
+			return 1;
+	return 0;
+}
+
 void settings_release(struct settings *s)
 {
 	opt_list_release(&s->stores);
 	opt_list_release(&s->listen);
 	opt_list_release(&s->public_urls);
+	opt_list_release(&s->proxies);
 	for (size_t i = 0; i < s->owned.nr; i++)
 		free((char *)(uintptr_t)s->owned.item[i]);
 	opt_list_release(&s->owned);

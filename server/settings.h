@@ -15,6 +15,7 @@ struct settings {
 	const char *dialect;
 	struct opt_list listen;
 	struct opt_list public_urls;
+	struct opt_list proxies;     /* addresses whose X-Forwarded-For is believed, or "unix" */
 	const char *token_file;      /* NULL if none was given */
 	const char *tls_cert, *tls_key;
 	int read_only;
@@ -35,6 +36,8 @@ struct settings {
  */
 int settings_complete(struct settings *s, char *why, size_t size);
 void settings_release(struct settings *s);
+/* Returns true if a proxy at this address is believed; "" is the other end of a unix socket. */
+int settings_trust(const struct settings *s, const char *address);
 
 /* The default token file. Returns 0, or -1 if there is no home directory. */
 int settings_default_tokens(char *path, size_t size);

@@ -237,14 +237,20 @@ void tokens_unref(struct tokens *t)
 	free(t);
 }
 
-const struct token *tokens_find(const struct tokens *t, const char *text)
+const struct token *tokens_with_hash(const struct tokens *t, const unsigned char hash[TOKEN_HASH])
 {
-	unsigned char hash[TOKEN_HASH];
 	const struct token *found = NULL;
 
-	token_hash(text, hash);
 	for (size_t i = 0; t && i < t->nr; i++)
 		if (!CRYPTO_memcmp(hash, t->token[i].hash, TOKEN_HASH))
 			found = &t->token[i];
 	return found;
+}
+
+const struct token *tokens_find(const struct tokens *t, const char *text)
+{
+	unsigned char hash[TOKEN_HASH];
+
+	token_hash(text, hash);
+	return tokens_with_hash(t, hash);
 }

@@ -35,6 +35,7 @@ struct tokens *tokens_ref(struct tokens *t);
 void tokens_unref(struct tokens *t);
 /* Finds a token by its text, or returns NULL, in constant time. */
 const struct token *tokens_find(const struct tokens *t, const char *text);
+const struct token *tokens_with_hash(const struct tokens *t, const unsigned char hash[TOKEN_HASH]);
 
 /* Creates a token. Returns 0, or -1 if no random bytes are available. */
 int token_make(char text[TOKEN_MAX]);

@@ -550,7 +550,7 @@ int cmd_search(struct cli *c, int argc, char **argv)
 		{ "agent", .string = &p.opt.agent },
 		{ "since", .string = &since },
 		{ "until", .string = &until },
-		{ "limit", .number = &limit },
+		{ "limit", .number = &limit, .least = 1 },
 		{ "live", .flag = &p.live },
 		{ "sessions", 'l', .flag = &p.sessions },
 		{ "count", 'c', .flag = &p.counts },
@@ -570,8 +570,6 @@ int cmd_search(struct cli *c, int argc, char **argv)
 	status = status ? status : cli_stores(c);
 	if (!status && !argc)
 		status = cli_usage(c, "QUERY is missing");
-	if (!status && !limit)
-		status = cli_usage(c, "--limit: 0 would find nothing");
 	opt_list_release(&in);
 	if (status)
 		return status;

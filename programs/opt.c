@@ -100,16 +100,19 @@ static const char *nearest(const struct opt *const *tables, const char *name, si
 	return found;
 }
 
-static int number(uint64_t *out, const char *text)
+static int number(const struct opt *o, const char *typed, const char *text, char *why, size_t size)
 {
+	const char *digits = text + (*text == '-');
 	char *end;
 
-	/* strtoull would take " 1", "+1" and "-1" */
-	if (*text < '0' || *text > '9')
-		return -1;
 	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return *end || errno ? -1 : 0;
+	*o->number = strtoull(digits, &end, 10);
+	/* strtoull would take " 1" and "+1" */
+	if (*digits < '0' || *digits > '9' || *end || errno)
+		return wrong(why, size, "%s: '%s' is not a number", typed, text);
+	if (digits > text || *o->number < o->least)
+		return wrong(why, size, "%s: must be at least %llu, not %s", typed, (unsigned long long)o->least, text);
+	return 0;
 }
 
 static int choice(const struct opt *o, const char *typed, const char *value, char *why, size_t size)
@@ -157,7 +160,7 @@ static int take(const struct opt *o, const char *typed, const char *value, char 
 	if (o->list)
 		return opt_list_add(o->list, value) ? wrong(why, size, "out of memory") : 0;
 	if (o->number)
-		return number(o->number, value) ? wrong(why, size, "%s: '%s' is not a number", typed, value) : 0;
+		return number(o, typed, value, why, size);
 	return choice(o, typed, value, why, size);
 }
 

@@ -29,6 +29,7 @@ struct opt {
 	const char **string;          /* the last one given counts */
 	struct opt_list *list;        /* all that were given; see opt_list_release() */
 	uint64_t *number;
+	uint64_t least;               /* what `number` must be at least */
 	int *choice;                  /* index of the value in `choices` */
 	const char *const *choices;   /* NULL-terminated */
 };

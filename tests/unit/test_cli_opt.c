@@ -12,7 +12,7 @@
 
 static int all, json, help, sort, soon;
 static const char *cwd;
-static uint64_t limit, days;
+static uint64_t limit, width, days;
 static struct opt_list stores;
 static char why[512];
 
@@ -22,6 +22,7 @@ static const struct opt own[] = {
 	{ "all", .flag = &all },
 	{ "cwd", .letter = 'C', .string = &cwd },
 	{ "limit", .letter = 'n', .number = &limit },
+	{ "width", .number = &width, .least = 2 },
 	{ "soon", .flag = &soon, .number = &days },
 	{ "sort", .choice = &sort, .choices = sorts },
 	{ NULL },
@@ -222,7 +223,11 @@ static void mistakes_are_told_in_words(void **state)
 		{ "--cwd", "--cwd needs a value" },
 		{ "--limit", "--limit needs a value" },
 		{ "--limit many", "--limit: 'many' is not a number" },
-		{ "--limit -1", "--limit: '-1' is not a number" },
+		{ "--limit -1", "--limit: must be at least 0, not -1" },
+		{ "--limit -", "--limit: '-' is not a number" },
+		{ "--limit -x", "--limit: '-x' is not a number" },
+		{ "--width 1", "--width: must be at least 2, not 1" },
+		{ "--width=-3", "--width: must be at least 2, not -3" },
 		{ "--limit=+1", "--limit: '+1' is not a number" },
 		{ "--limit 1x", "--limit: '1x' is not a number" },
 		{ "--limit=", "--limit: '' is not a number" },

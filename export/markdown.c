@@ -576,10 +576,77 @@ static int put_subagent(struct export *x, struct export *sub, const struct grove
 	return rc ? rc : put_conversation(sub);
 }
 
+/* The words of the first prompt, of which `most` bytes may be seen. */
+struct opening {
+	struct export *x;
+	struct doc d;
+	size_t most;
+	int found;
+};
+
+static int put_opening(void *payload, const struct grove_piece *p)
+{
+	struct opening *o = payload;
+	struct grove_slice text = p->text;
+	struct grove_buf line;
+	size_t len;
+
+	if (p->hidden || p->kind != GROVE_PIECE_TEXT || o->found)
+		return 0;
+	for (; text.len && strchr(" \t\r\n", *text.ptr); text.len--)
+		text.ptr++;
+	/* cut after redacting: half a key is not recognized */
+	line = one_line(&o->d, shown(o->x, &o->d, text));
+	len = line.len;
+	if (len > o->most)
+		for (len = o->most; len && ((unsigned char)line.ptr[len] & 0xc0) == 0x80; len--)
+			;
+	doc_add(&o->d, (struct grove_slice){ line.ptr, len });
+	doc_puts(&o->d, len < line.len ? "…" : "");
+	o->found = line.len != 0;
+	grove_buf_release(&line);
+	return o->d.rc;
+}
+
+static int find_opening(struct opening *o)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_rows rows = { 0 };
+	int rc = export_rows(o->x, &rows);
+
+	for (size_t i = 0; i < rows.nr && !rc && !o->found; i++) {
+		rc = grove_view_entry(o->x->v, rows.at[i], &e);
+		if (!rc && e.kind == GROVE_KIND_MESSAGE && e.role == GROVE_ROLE_USER)
+			rc = grove_view_piece_each(o->x->v, rows.at[i], put_opening, o);
+	}
+	grove_rows_release(&rows);
+	return rc;
+}
+
+/* The name of a session, or else its first prompt, or else its id. */
+static int put_session_head(struct export *x)
+{
+	struct opening o = { .x = x, .most = 120 };
+	const char *name = grove_view_name(x->v);
+	struct redactor counted = { 0 };
+	int rc = 0;
+
+	if (x->redactor)
+		counted = *x->redactor;
+	if (!name)
+		rc = find_opening(&o);
+	/* the conversation has the same words, and what they hide is counted there */
+	if (x->redactor)
+		*x->redactor = counted;
+	if (!rc)
+		rc = put_head(x, "", name ? name : o.found ? o.d.buf.ptr : x->id, x->agent);
+	doc_release(&o.d);
+	return rc;
+}
+
 int export_markdown(struct export *x)
 {
-	const char *name = grove_view_name(x->v);
-	int rc = put_head(x, "", name ? name : x->id, x->agent);
+	int rc = put_session_head(x);
 
 	if (!rc)
 		rc = put_conversation(x);

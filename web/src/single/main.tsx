@@ -15,7 +15,7 @@ import { Held } from './held.ts';
 
 const NOTICE_MS = 3500;
 
-const nameOf = (h: Held): string => h.known.agent ? `Sub-agent ${h.known.agent.name ?? h.known.agent.id}` : h.known.session.name ?? `Session ${h.known.session.id.slice(0, 8)}`;
+const nameOf = (h: Held): string => h.known.agent ? `Sub-agent ${h.known.agent.name ?? h.known.agent.id}` : (h.known.session.name || h.opening() || `Session ${h.known.session.id.slice(0, 8)}`);
 
 function toggleTheme(): void { const d = document.documentElement.dataset; d['theme'] = d['theme'] === 'dark' ? 'light' : 'dark'; }
 

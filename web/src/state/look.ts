@@ -94,4 +94,11 @@ export abstract class Look implements Shown {
     const entry = this.body(i);
     return entry ? firstWords(entry) : '';
   }
+
+  // What a session without a name is called by: its first prompt.
+  opening(): string {
+    void this.bodyCount.value;
+    const first = this.viewPath.value.find((i) => this.skeleton.kindAt(i) === 'm' && this.skeleton.roleAt(i) === 'u');
+    return first === undefined ? '' : this.words(first).slice(0, 120);
+  }
 }

@@ -181,7 +181,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       {narrow && shown !== 'conversation' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
       {(!narrow && railOpen) || shown === 'tree' ? rail : null}
       {(shown === 'all' || shown === 'conversation') && <section class="conv" aria-label="Session">
-        <div class="sh"><div class="nm"><h1 class="trunc" dir="auto">{meta ? visible(meta.name || firstWordsOf(session) || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
+        <div class="sh"><div class="nm"><h1 class="trunc" dir="auto">{meta ? visible(meta.name || session.opening() || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
           <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{session.cost.value !== null && <><i /><span class="num">{money(session.cost.value)}</span></>}{model && <><i /><span class="trunc">{visible(model)}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="go" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
           {!narrow && <Meter session={session} open={() => setTab('context')} />}
           {other !== null && meta && <a class="btn hide" aria-label="Compare" href={formatRoute({ page: 'compare', key: session.key, a: session.skeleton.id[session.viewLeaf.value] ?? meta.leafEntryId ?? '', b: session.skeleton.id[other]!, query: new URLSearchParams() })}><Icon name="cols" /><span class="lbl">Compare</span></a>}
@@ -204,12 +204,6 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
 function keptPlace(): { place?: Place } {
   const at = (history.state as { at?: Place } | null)?.at;
   return at && typeof at.row === 'string' && typeof at.px === 'number' ? { place: at } : {};
-}
-
-function firstWordsOf(session: SessionState): string {
-  void session.bodyCount.value;
-  const first = session.viewPath.value.find((i) => session.skeleton.kindAt(i) === 'm' && session.skeleton.roleAt(i) === 'u');
-  return first === undefined ? '' : session.words(first).slice(0, 120);
 }
 
 // The newest end of another branch: what Compare compares with.

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,24 @@ static void put_store(const char *store, void (*put)(struct out *o, const char *
 	free(cwd);
 }
 
+/*
+ * The absolute path of `grove`, since agents have a PATH of their own: next to this program, as
+ * in a build directory, or else where it is installed.
+ */
+static const char *own_path(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+
+	if (slash && slash + sizeof("/grove") <= path + sizeof(path)) {
+		memcpy(slash, "/grove", sizeof("/grove"));
+		if (!access(path, X_OK))
+			return path;
+	}
+	return GROVE_BINDIR "/grove";
+}
+
 /* The arguments after `grove`: the options given to this command. */
 static void each_word(const struct cli *c, void (*put)(struct out *o, const char *word), struct out *o)
 {
@@ -91,7 +110,9 @@ static void put_item_json(struct out *o, const char *word)
 
 static void print_server(struct cli *c, struct out *o, const char *indent)
 {
-	out_printf(o, "%s\"grove\": {\n%s  \"command\": \"grove\",\n%s  \"args\": [", indent, indent, indent);
+	out_printf(o, "%s\"grove\": {\n%s  \"command\": ", indent, indent);
+	out_json_string(o, own_path());
+	out_printf(o, ",\n%s  \"args\": [", indent);
 	each_word(c, put_item_json, o);
 	out_printf(o, "]\n%s}\n", indent);
 }
@@ -102,13 +123,15 @@ static void print_command(struct cli *c, const struct agent *a)
 	struct out word;
 
 	if (a->form != FORM_OPENCLAW && a->form != FORM_VSCODE) {
-		out_puts(&c->out, " grove");
+		put_quoted(&c->out, own_path());
 		each_word(c, put_quoted, &c->out);
 		return;
 	}
 	out_init(&word, -1);
 	out_puts(&word, a->form == FORM_VSCODE ? "{\"name\":\"grove\"," : "{");
-	out_puts(&word, "\"command\":\"grove\",\"args\":[");
+	out_puts(&word, "\"command\":");
+	out_json_string(&word, own_path());
+	out_puts(&word, ",\"args\":[");
 	each_word(c, put_item_json, &word);
 	out_bytes(&word, "]}", 3);
 	if (!word.failed)
@@ -123,7 +146,9 @@ static void print_file(struct cli *c, const struct agent *a)
 	switch (a->form) {
 	case FORM_TOML:
 		/* strings and arrays are the same as in JSON */
-		out_puts(o, "[mcp_servers.grove]\ncommand = \"grove\"\nargs = [");
+		out_puts(o, "[mcp_servers.grove]\ncommand = ");
+		out_json_string(o, own_path());
+		out_puts(o, "\nargs = [");
 		each_word(c, put_item_json, o);
 		out_puts(o, "]\n");
 		return;

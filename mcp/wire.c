@@ -4,6 +4,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,16 @@ void wire_free(struct wire *w)
 	free(w);
 }
 
+/* Waits for input. Returns true if nobody can read our answers any more. */
+static int await_input(const struct wire *w)
+{
+	struct pollfd fds[] = { { .fd = w->in, .events = POLLIN }, { .fd = w->out } };
+
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	return !fds[0].revents && fds[1].revents & (POLLERR | POLLHUP);
+}
+
 /* Makes room and reads once. Returns 0 or -1. */
 static int fill(struct wire *w)
 {
@@ -59,6 +70,10 @@ static int fill(struct wire *w)
 			return -1;
 		w->buf = buf;
 		w->cap = cap;
+	}
+	if (await_input(w)) {
+		w->ended = 1;
+		return 0;
 	}
 	do
 		n = read(w->in, w->buf + w->len, w->cap - w->len);

@@ -109,7 +109,7 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 	out_color(&c->out, (enum out_color)c->color);
 	out_color(&c->err, (enum out_color)c->color);
 	if (c->version || c->help) {
-		c->status = c->version ? version_print(&c->out) : help_print(&c->out, c->command);
+		c->status = c->version ? version_print(&c->out, c->json) : help_print(&c->out, c->command, c->json);
 		return 1;
 	}
 	if (opt_operands(operands, *argc, argv, why, sizeof(why))) {
@@ -476,6 +476,23 @@ static void tell_candidates(struct cli *c, const char *what, int err)
 	grove_list_free(l);
 }
 
+int cli_directory_given(struct cli *c, const char *what)
+{
+	struct stat st;
+
+	if (!strchr(what, '/') || stat(what, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	c->status = cli_usage(c, "%.200s is a directory, not a session (for the sessions in it, use --store %.200s)", what, what);
+	return 1;
+}
+
+/* "last" means one of this directory, but people may mean any. */
+static void tell_last(struct cli *c, const char *what, int err)
+{
+	if (err == GROVE_ENOTFOUND && !c->wants_json && !strcmp(what, "last"))
+		cli_warn(c, "'grove ls --all' lists the sessions of all directories");
+}
+
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 {
 	struct grove_session *s = NULL;
@@ -491,8 +508,11 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	if (!err)
 		return s;
 	/* if the store does not exist, say so rather than that the session is missing */
-	if (err != GROVE_ENOTFOUND || !cli_stores(c)) {
+	if ((err == GROVE_EDAMAGED || err == GROVE_EINVAL) && cli_directory_given(c, what)) {
+		;
+	} else if (err != GROVE_ENOTFOUND || !cli_stores(c)) {
 		c->status = cli_fail_session(c, s, err);
+		tell_last(c, what, err);
 		tell_candidates(c, what, err);
 	}
 	grove_session_close(s);

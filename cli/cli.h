@@ -107,6 +107,8 @@ void cli_check_agent(struct cli *c, const char *name);
 void cli_candidates(struct cli *c, int err, const struct grove_list *l);
 /* Opens a session. Returns NULL after reporting an error. */
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
+/* Returns true, after reporting it, if that is a directory: a store rather than a session. */
+int cli_directory_given(struct cli *c, const char *what);
 /* The same for commands that only read: "-" is standard input. */
 struct grove_session *cli_open_read(struct cli *c, const char *what, unsigned flags);
 /* … and takes a view, with a warning about lines that no reader understands. */

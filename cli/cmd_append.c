@@ -33,6 +33,7 @@ struct append {
 	const char *id[BATCH];
 	size_t nr;
 	uint64_t lines;                   /* number of lines read */
+	uint64_t stored;                  /* entries stored */
 	struct out ids;                   /* "ids":[… with --json */
 };
 
@@ -58,9 +59,21 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		if (id && a->branch)
 			a->opt.parent = id;
 	}
+	a->stored += to - from;
 	a->opt.flags &= ~(unsigned)GROVE_APPEND_IF_SEQ;
 	if (!a->c->json)
 		out_flush(o);
+}
+
+/* With --json the error comes with their ids. */
+static void tell_stored(struct append *a)
+{
+	if (a->c->wants_json || !a->stored)
+		return;
+	if (a->stored == 1)
+		cli_warn(a->c, "the entry before it was stored");
+	else
+		cli_warn(a->c, "the %llu entries before it were stored", (unsigned long long)a->stored);
 }
 
 /* Reports an error caused by a line of the input. */
@@ -83,6 +96,7 @@ static int fail_line(struct append *a, int code, uint64_t number)
 		why.offset = 0;
 	why.has_place = 1;
 	status = cli_fail(a->c, code, &why);
+	tell_stored(a);
 	/* the command line was fine, the input was not */
 	return code == GROVE_EINVAL ? EXIT_FAILED : status;
 }

@@ -107,6 +107,9 @@ int cmd_check(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--%s requires --fix", dry_run ? "dry-run" : "yes");
 	if (!argc && cli_stores(c))
 		return c->status;
+	for (int i = 0; i < argc; i++)
+		if (cli_directory_given(c, argv[i]))
+			return c->status;
 	problems_begin(&k.found, c);
 	k.found.fixing = fix;
 	k.ask = !yes && !c->json && isatty(STDIN_FILENO) && c->err.tty;

@@ -67,7 +67,7 @@ static int hand_over(struct cli *c, const struct part *part, int argc, char **ar
 
 	if (c->help || wants_help(argc, argv)) {
 		free(words);
-		return help_print(&c->out, c->command);
+		return help_print(&c->out, c->command, c->wants_json);
 	}
 	words[nr++] = copy(part->program);
 	words[nr++] = copy(c->command);

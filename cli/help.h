@@ -22,9 +22,9 @@ extern const struct grove_help grove_topics[];
 
 /* Returns the page of a command or a topic, or NULL. */
 const struct grove_help *help_find(const char *name);
-/* Prints the page of a command or a topic, or the program's own. */
-int help_print(struct out *o, const char *name);
+/* Prints the page of a command or a topic, or the program's own; with `json`, as JSON. */
+int help_print(struct out *o, const char *name, int json);
 /* Prints grove's version and the optional parts in this build. */
-int version_print(struct out *o);
+int version_print(struct out *o, int json);
 
 #endif

@@ -106,27 +106,26 @@ int cmd_help(struct cli *c, int argc, char **argv)
 	if (cli_parse(c, NULL, "[COMMAND|TOPIC]", &argc, argv))
 		return c->status;
 	if (!argc)
-		return help_print(&c->out, NULL);
+		return help_print(&c->out, NULL, c->json);
 	if (!find_command(argv[0]) && !help_find(argv[0])) {
 		c->command = NULL; /* here the list of commands is what helps */
 		return unknown_command(c, argv[0]);
 	}
-	return help_print(&c->out, argv[0]);
+	return help_print(&c->out, argv[0], c->json);
 }
 
 /*
  * If descriptor 0, 1 or 2 is closed, the next file we open would get its number: a session,
- * into which we would then print.
+ * into which we would then print. What stands in can only be used in the wrong direction, so
+ * that input and output fail as if it were still closed. Nobody would read about stderr.
  */
 static int have_std_descriptors(void)
 {
-	int fd = open("/dev/null", O_RDWR);
+	static const int direction[] = { O_WRONLY, O_RDONLY, O_WRONLY };
 
-	while (fd >= 0 && fd <= 2)
-		fd = dup(fd);
-	if (fd < 0)
-		return 0;
-	close(fd);
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", direction[fd]) != fd)
+			return 0;
 	return 1;
 }
 
@@ -149,11 +148,11 @@ static int run(struct cli *c, int argc, char **argv)
 	if (opt_parse(tables, &argc, argv, OPT_STOP_AT_OPERAND, why, sizeof(why)))
 		return cli_usage(c, "%s", why);
 	if (c->version)
-		return version_print(&c->out);
+		return version_print(&c->out, c->wants_json);
 	if (!argc && c->wants_json && !c->help)
 		return cli_usage(c, "COMMAND is missing");
 	if (!argc) {
-		help_print(c->help ? &c->out : &c->err, NULL);
+		help_print(c->help ? &c->out : &c->err, NULL, c->wants_json);
 		return c->help ? EXIT_DONE : EXIT_USAGE;
 	}
 	command = find_command(argv[0]);
@@ -212,7 +211,7 @@ int main(int argc, char **argv)
 	if (out_failed(&c.out)) {
 		if (c.out.failed == EPIPE)
 			die_of(SIGPIPE);
-		cli_warn(&c, "standard output: %s", strerror(c.out.failed));
+		cli_warn(&c, "standard output: %s", c.out.failed == EBADF ? "it is closed" : strerror(c.out.failed));
 		status = EXIT_FAILED;
 	}
 	out_flush(&c.err);

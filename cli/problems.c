@@ -121,6 +121,7 @@ void problems_mended(struct problems *ck, const char *path, const char *cut)
 			out_text(&ck->c->err, out_str(cut));
 		}
 		out_puts(&ck->c->err, "\n");
+		out_flush(&ck->c->err);
 		return;
 	}
 	out_puts(o, ck->nr_mended++ ? ",\n{\"path\":" : "{\"path\":");
@@ -147,16 +148,17 @@ static void print_members(const struct problems *ck, struct out *o)
 static void print_counts(const struct problems *ck)
 {
 	struct cli *c = ck->c;
+	struct out *o = &c->out;
 
-	out_flush(&c->out);
-	out_printf(&c->err, "%llu file%s, %llu entr%s: ", (unsigned long long)ck->files,
+	out_printf(o, "%llu file%s, %llu entr%s: ", (unsigned long long)ck->files,
 		   ck->files == 1 ? "" : "s", (unsigned long long)ck->entries,
 		   ck->entries == 1 ? "y" : "ies");
 	if (ck->problems)
-		out_printf(&c->err, "%llu problem%s\n", (unsigned long long)ck->problems,
+		out_printf(o, "%llu problem%s\n", (unsigned long long)ck->problems,
 			   ck->problems == 1 ? "" : "s");
 	else
-		out_puts(&c->err, "no problems\n");
+		out_puts(o, "no problems\n");
+	out_flush(o);
 	if (ck->fixable && !ck->fixing && c->out.tty && !strcmp(c->command, "check"))
 		out_printf(&c->err, "%llu of them can be repaired (grove check --fix --dry-run shows how)\n",
 			   (unsigned long long)ck->fixable);

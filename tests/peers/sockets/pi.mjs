@@ -147,18 +147,26 @@ test("pi's agent and runtime write the same on grove as on their own", async () 
 	assert.deepEqual(got.split("\n"), wanted.split("\n"));
 });
 
+/** Starts pi's program with the package's module before it; `isOwn`: without. */
+function startProgram(home, { store, isOwn = false }, ...args) {
+	const program = path.join(path.dirname(PI), "cli.js");
+	const before = isOwn ? [] : ["--import", pathToFileURL(path.join(GROVE, "pi", "register.mjs")).href];
+	const env = { ...process.env, HOME: home.root, ...variables(home), ...(store ? { GROVE_STORE: store } : {}) };
+	return spawn(process.execPath, [...before, program, "--provider", "mock", "--model", "m1", ...args], {
+		cwd: home.cwd, env, stdio: ["pipe", "pipe", "inherit"],
+	});
+}
+
+const ended = (p) => new Promise((resolve) => p.on("close", resolve));
+
 test("the program itself, with --import grove-sessions/pi/register", async () => {
 	const home = await newHome();
 	const run = async (...args) => {
-		const program = path.join(path.dirname(PI), "cli.js");
-		const p = spawn(
-			process.execPath,
-			["--import", pathToFileURL(path.join(GROVE, "pi", "register.mjs")).href, program, "--provider", "mock", "--model", "m1", ...args],
-			{ cwd: home.cwd, env: { ...process.env, HOME: home.root, ...variables(home) }, stdio: ["ignore", "pipe", "inherit"] },
-		);
+		const p = startProgram(home, {}, ...args);
+		p.stdin.end();
 		let out = "";
 		p.stdout.on("data", (data) => (out += data));
-		assert.equal(await new Promise((resolve) => p.on("close", resolve)), 0);
+		assert.equal(await ended(p), 0);
 		return out;
 	};
 	const sessions = () => fs.readdirSync(path.join(home.agentDir, "sessions"), { recursive: true }).filter((name) => name.endsWith(".jsonl"));
@@ -179,6 +187,106 @@ test("the program itself, with --import grove-sessions/pi/register", async () =>
 	assert.match(await run("--no-session", "-p", "nothing is kept"), /fifth answer/);
 	assert.equal(sessions().length, 2);
 	home.model.close();
+});
+
+/** pi's program, asked over standard input; `ask` gives what it answers, `prompt` comes back when it is done. */
+function startRpc(home, how) {
+	const p = startProgram(home, how, "--mode", "rpc");
+	const waiting = []; // [which record is waited for, what to do with it]
+	let rest = "";
+	p.stdout.setEncoding("utf8").on("data", (data) => {
+		const lines = (rest + data).split("\n");
+		rest = lines.pop();
+		for (const record of lines.map((line) => JSON.parse(line))) {
+			const at = waiting.findIndex(([isIt]) => isIt(record));
+			if (at >= 0) waiting.splice(at, 1)[0][1](record);
+		}
+	});
+	const next = (isIt) => new Promise((resolve) => waiting.push([isIt, resolve]));
+	let nr = 0;
+	const ask = async (type, members = {}) => {
+		const id = `ask-${++nr}`;
+		const answer = next((record) => record.type === "response" && record.id === id);
+		p.stdin.write(`${JSON.stringify({ id, type, ...members })}\n`);
+		const { success, data, error } = await answer;
+		assert.ok(success, `${type}: ${error}`);
+		return data;
+	};
+	return {
+		ask,
+		prompt: async (message) => {
+			const done = next(({ type }) => type === "agent_settled");
+			await ask("prompt", { message });
+			await done;
+		},
+		end: async () => {
+			p.stdin.end();
+			assert.equal(await ended(p), 0);
+		},
+	};
+}
+
+/** What a user does who begins one session after the other. */
+async function beginMany(home, how) {
+	const { ask, prompt, end } = startRpc(home, how);
+	home.model.push([{ type: "text", text: "I look" }, call("toolu_1", "bash", { command: "echo hi" })], "first answer");
+	await prompt("first question");
+	await prompt("second question");
+	await ask("new_session");
+	await prompt("in a new session");
+	await ask("set_session_name", { name: "the second" });
+	const { messages } = await ask("get_fork_messages");
+	await ask("fork", { entryId: messages[0].entryId });
+	await prompt("asked otherwise");
+	await ask("clone");
+	await prompt("in the clone");
+	await ask("new_session");
+	await prompt("in the last session");
+	await end();
+}
+
+/** All lines of all sessions of a store, in the order in which they were begun; parents by their ids. */
+async function sessionsIn(home, store) {
+	const { open } = await import(pathToFileURL(path.join(GROVE, "index.mjs")).href);
+	const grove = open({ store, home: home.root, dialect: "pi" });
+	const ids = (await grove.list({ all: true })).map(({ id }) => id).sort();
+	const lines = ids.flatMap((id) => {
+		const one = grove.session(id, { mode: "read" });
+		return [one.header, ...one.entries()].map((line) => JSON.stringify(line));
+	});
+	const text = lines.join("\n").replace(/"[^"]*_([0-9a-f-]{36})\.jsonl"/g, '"$1"');
+	return { count: ids.length, lines: comparable(text, [[home.root, "<root>"]]).split("\n") };
+}
+
+const kept = {
+	"pi's own files": { isOwn: true },
+	files: {},
+	"a directory": { store: (root) => path.join(root, "kept") },
+	SQLite: { store: (root) => `sqlite:${path.join(root, "sessions.db")}` },
+};
+if (process.env.GROVE_TEST_MYSQL) kept.MariaDB = { store: () => `${process.env.GROVE_TEST_MYSQL}_rpc` };
+
+test("sessions that are begun one after the other are kept, on every store as in pi's own files", async (t) => {
+	const { initStore } = await import(pathToFileURL(path.join(GROVE, "index.mjs")).href);
+	let wanted;
+	for (const [name, { store, isOwn }] of Object.entries(kept)) {
+		await t.test(name, async () => {
+			const home = await newHome();
+			const url = store?.(home.root);
+			if (url?.includes(":")) initStore(url);
+			await beginMany(home, { store: url, isOwn });
+			const before = await sessionsIn(home, url ?? path.join(home.agentDir, "sessions"));
+			assert.equal(before.count, 5);
+			wanted ??= before.lines;
+			assert.deepEqual(before.lines, wanted);
+
+			const nothing = startProgram(home, { store: url, isOwn }, "--no-session", "-p", "nothing is kept");
+			nothing.stdin.end();
+			assert.equal(await ended(nothing), 0);
+			assert.deepEqual(await sessionsIn(home, url ?? path.join(home.agentDir, "sessions")), before);
+			home.model.close();
+		});
+	}
 });
 
 const stores = { SQLite: (root) => `sqlite:${path.join(root, "sessions.db")}` };

@@ -137,7 +137,7 @@ GROVE_API int grove_log_append(struct grove_log *l, const struct grove_slice *li
  * without lines is still a log; one that does not exist is created if the handle may
  * do so.
  *
- * GROVE_ECONFLICT as append, or if another program has the file open for writing
+ * GROVE_ECONFLICT as append, or if somebody else has the file open for writing
  * (GROVE_LOG_FORCE). After a failure the log is as it was.
  */
 GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,

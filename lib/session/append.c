@@ -152,7 +152,7 @@ static int store_batch(struct grove__batch *b)
 	}
 	/* the first failure of what is written later is kept there */
 	if (rc == GROVE_EIO && !later)
-		s->broken = true;
+		grove__session_break(s, b->d);
 	return rc;
 }
 

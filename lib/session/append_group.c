@@ -69,7 +69,7 @@ static void sync_failed(struct grove_session *s, struct grove__append_group *lis
 		first = first ? first : w;
 	}
 	grove__session_lock(s);
-	s->broken = true;
+	grove__session_break(s, why);
 	grove__session_latch(s, rc, first->d);
 	grove__session_unlock(s);
 }
@@ -143,7 +143,7 @@ int grove__session_sync(struct grove_session *s, struct grove_detail *d)
 		rc = grove__log_sync(log, d);
 		if (rc) {
 			grove__session_lock(s);
-			s->broken = true;
+			grove__session_break(s, d);
 			grove__session_latch(s, rc, d);
 			grove__session_unlock(s);
 		}

@@ -44,8 +44,16 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d)
 	}
 	if (s->broken)
 		return grove__fail(d, GROVE_EIO, s->at.path,
-				   "an earlier write failed and may or may not be stored (open the session again)");
+				   "an earlier write failed and may or may not be stored (open the session again)%s%s",
+				   s->cause ? ": " : "", s->cause ? s->cause : "");
 	return 0;
+}
+
+void grove__session_break(struct grove_session *s, const struct grove_detail *d)
+{
+	s->broken = true;
+	if (!s->cause && d && *d->message)
+		s->cause = strdup(d->message);
 }
 
 /*
@@ -58,7 +66,7 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d)
 
 	if (d)
 		snprintf(why, sizeof(why), "%.199s", d->message);
-	s->broken = true;
+	grove__session_break(s, d);
 	return grove__fail(d, GROVE_EIO, s->at.path,
 			   "stored, but reading the session again failed: %s", why);
 }

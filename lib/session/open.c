@@ -117,6 +117,7 @@ void grove__session_unref(struct grove_session *s)
 	grove__where_release(&s->at);
 	grove__session_close_blobs(s);
 	free(s->latch);
+	free(s->cause);
 	grove__subagents_groups_free(s->groups);
 	free(s->owner);
 	free(s->written_by);

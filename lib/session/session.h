@@ -57,6 +57,7 @@ struct grove_session {
 	char *written_by, *branch;             /* for formats whose entries record them; NULL: not known yet */
 	int64_t branch_at;                     /* when the branch was looked up, in ms */
 	bool broken;                           /* a write failed, and it is unknown what was stored */
+	char *cause;                           /* why it failed; NULL: not known */
 	struct grove_detail *latch;            /* the first failed write, in formats that refuse all later ones */
 	pthread_mutex_t blobs_lock;
 	struct grove__blobs *blobs;            /* NULL: not opened yet */
@@ -258,6 +259,8 @@ void grove__submit_close(struct grove_session *s);
 /* Remembers and reports the first failed write; every later write returns the same error. */
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
 int grove__session_writable(struct grove_session *s, struct grove_detail *d);
+/* Called when it is unknown what a failed write stored: every later write is refused and tells why. */
+void grove__session_break(struct grove_session *s, const struct grove_detail *d);
 /*
  * Called when lines were stored but the log could not be read afterwards: the
  * caller has to open the session again.

@@ -81,9 +81,11 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		return changed(log, d);
 	if (flags & GROVE_STORE_FORCE)
 		return 0;
-	if (grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1) == 1)
+	rc = grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1);
+	if (rc > 0)
 		return grove__fail(d, GROVE_ECONFLICT, log->path,
-				   "another program has the file open for writing");
+				   rc == 1 ? "another program has the file open for writing"
+					   : "this program has the file open for writing elsewhere (close it there first)");
 	return 0;
 }
 

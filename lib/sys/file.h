@@ -116,8 +116,9 @@ extern int grove__sys_lock_ms;
 int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d);
 
 /*
- * Returns 1 if anybody has this file open for writing, apart from our own descriptor
- * `except` (-1 for none), 0 if not, or a negative errno if the system does not tell.
+ * Returns 1 if another process has this file open for writing, 2 if our own has, apart from
+ * our descriptor `except` (-1 for none), 0 if nobody has, or a negative errno if the system
+ * does not tell.
  */
 int grove__sys_open_for_writing(const char *path, int except);
 /* Makes `fd` refer to the file of `other`, and closes `other`. */

@@ -102,8 +102,9 @@ static long ask_proc(const struct stat *want, int except, grove__fdinfo_fn *says
 int grove__sys_open_for_writing(const char *path, int except)
 {
 	struct stat st;
+	bool denied;
 	long found;
-	int fd, rc;
+	int fd;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -114,15 +115,15 @@ int grove__sys_open_for_writing(const char *path, int except)
 	 */
 	if (except < 0 && !fcntl(fd, F_SETLEASE, F_RDLCK)) {
 		fcntl(fd, F_SETLEASE, F_UNLCK);
-		rc = 0;
-	} else if (except < 0 && errno == EAGAIN) {
-		rc = 1;
-	} else {
-		found = fstat(fd, &st) ? -errno : ask_proc(&st, except, grove__sys_can_write);
-		rc = found > 0 ? 1 : (int)found;
+		close(fd);
+		return 0;
 	}
+	denied = except < 0 && errno == EAGAIN;
+	found = fstat(fd, &st) ? -errno : ask_proc(&st, except, grove__sys_can_write);
 	close(fd);
-	return rc;
+	if (found == getpid())
+		return 2;
+	return denied || found > 0 ? 1 : (int)found;
 }
 
 int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d)

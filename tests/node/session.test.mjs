@@ -249,6 +249,15 @@ test("entries can be changed and forgotten", () => {
 	s.close();
 });
 
+test("what this program itself has open is not said to be another's", () => {
+	const { s, a } = talk();
+	const second = grove.session(s.path);
+	assert.throws(() => second.forget(a), { code: "CONFLICT", message: /this program has the file open for writing elsewhere/ });
+	s.close();
+	second.forget(a);
+	second.close();
+});
+
 test("values stay with a session", () => {
 	const { s } = talk();
 	assert.equal(s.getValue("metadata"), null);

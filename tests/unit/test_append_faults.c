@@ -145,6 +145,10 @@ static void a_sync_that_fails_is_told_to_all_who_waited_for_it(void **state)
 	/* nobody knows what the disk has: the handle is of no more use, another one is */
 	GOT(w, grove_session_append(c.s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL),
 	    GROVE_EIO);
+	/* … and says again why */
+	grove_session_error(c.s, &d);
+	assert_non_null(strstr(d.message, "an earlier write failed"));
+	assert_non_null(strstr(d.message, strerror(EIO)));
 	grove_session_close(c.s);
 }
 

@@ -144,7 +144,7 @@ static void the_system_knows_who_writes(void **state)
 	assert_int_equal(grove__sys_open_for_writing(w->path, -1), 0);
 	fd = open(w->path, O_RDWR);
 	assert_true(fd >= 0);
-	assert_int_equal(grove__sys_open_for_writing(w->path, -1), 1);
+	assert_int_equal(grove__sys_open_for_writing(w->path, -1), 2);
 	assert_int_equal(grove__sys_open_for_writing(w->path, fd), 0);
 	pid = holder(w->path, O_WRONLY | O_APPEND, &tell);
 	assert_int_equal(grove__sys_open_for_writing(w->path, fd), 1);

@@ -5,7 +5,7 @@
 const path = require("node:path");
 const context = require("./lib/pi/context.cjs");
 const entries = require("./lib/pi/entries.cjs");
-const { findFile, findMostRecentSession, headerOf } = require("./lib/pi/files.cjs");
+const { findFile, findMostRecentSession } = require("./lib/pi/files.cjs");
 const { listDirectory, listStore } = require("./lib/pi/list.cjs");
 const { SessionManager: Manager } = require("./lib/pi/manager.cjs");
 const { MemoryLog } = require("./lib/pi/memory.cjs");
@@ -34,6 +34,13 @@ function scopeOf(cwd, sessionDir) {
 	return { dir, cwd: dir === standard ? undefined : cwd };
 }
 
+/** A place and a log in it, which says which directory it belongs to unless the caller does. */
+function opened(place, what, cwdOverride) {
+	const log = place.openFile(what);
+	if (cwdOverride === undefined && typeof log.header.cwd === "string") place.cwd = paths.resolve(log.header.cwd);
+	return [place, log];
+}
+
 class SessionManager extends Manager {
 	static create(cwd, sessionDir, options) {
 		const id = idOf(options);
@@ -43,9 +50,8 @@ class SessionManager extends Manager {
 
 	static open(file, sessionDir, cwdOverride) {
 		const resolved = paths.resolve(file);
-		const cwd = cwdOverride ?? headerOf(resolved)?.cwd;
-		const place = new FilePlace(typeof cwd === "string" ? cwd : process.cwd(), sessionDir ?? path.dirname(resolved));
-		return new SessionManager(place, place.openFile(resolved));
+		const place = new FilePlace(cwdOverride ?? process.cwd(), sessionDir ?? path.dirname(resolved));
+		return new SessionManager(...opened(place, resolved, cwdOverride));
 	}
 
 	static continueRecent(cwd, sessionDir) {
@@ -94,10 +100,7 @@ function onStore(url, options) {
 		}
 
 		static open(what, _dir, cwdOverride) {
-			const place = new StorePlace(grove, cwdOverride ?? process.cwd());
-			const log = place.openFile(what);
-			if (cwdOverride === undefined && typeof log.header.cwd === "string") place.cwd = log.header.cwd;
-			return new StoreSessionManager(place, log);
+			return new StoreSessionManager(...opened(new StorePlace(grove, cwdOverride ?? process.cwd()), what, cwdOverride));
 		}
 
 		static continueRecent(cwd) {

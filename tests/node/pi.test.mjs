@@ -423,6 +423,31 @@ test("a file is opened with all that is in it, lazily or not", () => {
 	assert.equal(lines(sm.getSessionFile())[2].message.content[0].text, "a 1 ü");
 });
 
+test("the header says the directory, however long it is", () => {
+	newHome();
+	const file = path.join(scratch(), "long.jsonl");
+	const header = { type: "session", version: 3, id: "long", note: "x".repeat(1.1e6), timestamp: new Date().toISOString(), cwd: "/stored/cwd" };
+	fs.writeFileSync(file, `${JSON.stringify(header)}\n`);
+	assert.equal(SessionManager.open(file).getCwd(), "/stored/cwd");
+	assert.equal(SessionManager.open(file, undefined, "/other").getCwd(), "/other");
+	assert.equal(SessionManager.open(file).getSessionDir(), path.dirname(file));
+});
+
+test("ids of sessions rise, whichever way they are made", () => {
+	newHome();
+	const sm = SessionManager.create("/tmp", scratch());
+	const ids = [sm.getSessionId()];
+	const leaf = sm.appendMessage(user("a"));
+	const Stored = onStore(`sqlite:${path.join(scratch(), "s.db")}`);
+	for (let i = 0; i < 50; i++) {
+		sm.createBranchedSession(leaf);
+		ids.push(sm.getSessionId());
+		for (const one of [SessionManager.inMemory("/tmp"), Stored.create("/tmp"), Stored.continueRecent("/tmp")]) ids.push(one.getSessionId());
+	}
+	assert.deepEqual(ids, [...new Set(ids)].sort());
+	for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
 test("what is no session of pi's is refused and not touched", () => {
 	newHome();
 	const file = path.join(scratch(), "x.jsonl");
@@ -483,10 +508,15 @@ test("continueRecent, findById and list find what is there", async () => {
 	assert.equal(SessionManager.findById("/tmp", other.getSessionId(), dir), undefined);
 	const told = [];
 	const list = await SessionManager.list("/tmp", dir, (...args) => told.push(args));
-	assert.deepEqual(list.map(({ id, name, messageCount, firstMessage, cwd }) => ({ id, name, messageCount, firstMessage, cwd })), [
-		{ id: one.getSessionId(), name: "named", messageCount: 2, firstMessage: "the first", cwd: "/tmp" },
+	const { created, modified, ...rest } = list[0];
+	assert.ok(modified instanceof Date && created instanceof Date);
+	assert.deepEqual(rest, {
+		path: one.getSessionFile(), id: one.getSessionId(), cwd: "/tmp", name: "named", parentSessionPath: undefined,
+		messageCount: 2, firstMessage: "the first", allMessagesText: "the first an answer",
+	});
+	assert.deepEqual(Object.keys(list[0]), [
+		"path", "id", "cwd", "name", "parentSessionPath", "created", "modified", "messageCount", "firstMessage", "allMessagesText",
 	]);
-	assert.ok(list[0].modified instanceof Date && list[0].created instanceof Date);
 	assert.equal(list[0].allMessagesText, "the first an answer");
 	assert.equal(told.at(-1)[2].length, 1);
 	assert.equal((await SessionManager.listAll(dir)).length, 2);
@@ -566,6 +596,13 @@ test("sessions in a database are listed", async () => {
 	assert.equal((await Manager.list("/tmp")).length, 2);
 	assert.equal((await Manager.listAll()).length, 3);
 	assert.equal((await Manager.listAll())[0].allMessagesText.length > 0, true);
+});
+
+test("after a failure each later one says why the first was", () => {
+	newHome();
+	const sm = onStore("mysql://me@127.0.0.1:1/x").create("/tmp");
+	assert.throws(() => sm.appendMessage(user("a")), /: Can't connect [^:]*$/);
+	for (const text of ["b", "c"]) assert.throws(() => sm.appendMessage(user(text)), /an earlier write failed .*: Can't connect/);
 });
 
 // ------------------------------------------------------------- what pi itself answered

@@ -84,4 +84,4 @@ function findFile(dir, id, cwd) {
 	});
 }
 
-module.exports = { findFile, findMostRecentSession, headerOf };
+module.exports = { findFile, findMostRecentSession };

@@ -37,13 +37,17 @@ const allMessagesText = {
 
 /** A session as pi's list has it. All its text is read only if somebody asks for it. */
 function infoOf(item, said, index) {
-	const info = { path: item.path || item.id, id: item.id, cwd: item.cwd ?? "" };
-	if (item.name) info.name = item.name;
-	if (item.parentSession) info.parentSessionPath = item.parentSession;
-	info.created = new Date(item.created);
-	info.modified = new Date(item.modified);
-	info.messageCount = item.messageCount;
-	info.firstMessage = item.firstMessage;
+	const info = {
+		path: item.path || item.id,
+		id: item.id,
+		cwd: item.cwd ?? "",
+		name: item.name || undefined,
+		parentSessionPath: item.parentSession || undefined,
+		created: new Date(item.created),
+		modified: new Date(item.modified),
+		messageCount: item.messageCount,
+		firstMessage: item.firstMessage,
+	};
 	new Place(info, said, index);
 	return Object.defineProperty(info, "allMessagesText", allMessagesText);
 }

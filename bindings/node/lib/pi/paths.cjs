@@ -43,12 +43,21 @@ function getDefaultSessionDir(cwd, agentDir = agentDirectory()) {
 	return dir;
 }
 
-/** A UUID of version 7: sorts by the time it was made. */
+/** Of the last session id: its time, and a number that begins anywhere and counts on. */
+const last = { ms: 0, count: crypto.randomBytes(6).readUIntBE(0, 6) % 2 ** 41 };
+
+/** A UUID of version 7, as pi's own: they rise, also those that one process makes in the same millisecond. */
 function newSessionId() {
+	last.ms = Math.max(last.ms, Date.now());
+	if (++last.count === 2 ** 41) Object.assign(last, { ms: last.ms + 1, count: 0 });
+	const { ms, count } = last;
 	const bytes = crypto.randomBytes(16);
-	bytes.writeUIntBE(Date.now(), 0, 6);
-	bytes[6] = (bytes[6] & 0x0f) | 0x70;
-	bytes[8] = (bytes[8] & 0x3f) | 0x80;
+	bytes.writeUIntBE(ms, 0, 6);
+	bytes[6] = 0x70 | (count / 2 ** 37);
+	bytes[7] = (count / 2 ** 29) & 0xff;
+	bytes[8] = 0x80 | ((count / 2 ** 23) & 0x3f);
+	bytes.writeUInt16BE((count / 2 ** 7) & 0xffff, 9);
+	bytes[11] = ((count << 1) & 0xfe) | (bytes[11] & 1);
 	return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 

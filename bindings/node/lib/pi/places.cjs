@@ -65,7 +65,7 @@ class FilePlace {
 	}
 
 	branched(log, leafId) {
-		const made = binding.sessionFork(log.handle, leafId, undefined, this.dir, undefined, FORK_DEFER);
+		const made = binding.sessionFork(log.handle, leafId, undefined, this.dir, newSessionId(), FORK_DEFER);
 		return new StoredLog(made).adopt(log, leafId);
 	}
 
@@ -158,7 +158,7 @@ class StorePlace {
 
 	/** The session of this directory that was written to last, or a new one. */
 	recent() {
-		return new StoredLog(binding.sessionRecent(Grove.worldOf(this.grove), 0, "pi", this.cwd));
+		return new StoredLog(binding.sessionRecent(Grove.worldOf(this.grove), 0, "pi", this.cwd, newSessionId()));
 	}
 
 	has(id) {
@@ -181,7 +181,7 @@ class StorePlace {
 	}
 
 	branched(log, leafId) {
-		const made = binding.sessionFork(log.handle, leafId, undefined, undefined, undefined, FORK_DEFER);
+		const made = binding.sessionFork(log.handle, leafId, undefined, undefined, newSessionId(), FORK_DEFER);
 		return new StoredLog(made).adopt(log, leafId);
 	}
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "server"))
 from world import Suite, World, assistant, same, user, wait_until  # noqa: E402, F401
@@ -92,3 +93,72 @@ def is_above(entries, old, new):
 def has_sync(grove):
     return (pathlib.Path(grove).resolve().parent / "grove-sync").exists() and \
         (pathlib.Path(grove).resolve().parent / "grove-serve").exists()
+
+
+def totals(r):
+    return r["pushed"], r["pulled"], r["branched"], r["unchanged"], r["failed"]
+
+
+def logs(m):
+    return sorted(p for p in m.place.root.rglob("*.jsonl"))
+
+
+class Pair:
+    """A client, and a server on another machine."""
+
+    def __init__(self, grove):
+        self.grove = grove
+        self.machines, self.servers = [], []
+
+    def machine(self, store=None):
+        m = Machine(self.grove, store)
+        self.machines.append(m)
+        return m
+
+    def two(self, here=None, there=None, *options):
+        a, b = self.machine(here), self.machine(there)
+        p, url = b.serve(*options)
+        self.servers.append(p)
+        return a, b, url
+
+    def close(self):
+        for p in self.servers:
+            p.kill()
+            p.wait()
+            p.stdout.close()
+        for m in self.machines:
+            m.remove()
+
+
+cases = []
+
+
+def case(fn):
+    cases.append(fn)
+    return fn
+
+
+def main(make):
+    """Runs the cases whose names contain the words, each with a world of its own."""
+    grove = os.path.realpath(sys.argv[1])
+    only = sys.argv[2] if len(sys.argv) > 2 else ""
+    failed = passed = 0
+    if not has_sync(grove):
+        print("this build has no sync")
+        sys.exit(77)
+    for fn in cases:
+        name = fn.__name__.replace("_", " ")
+        if only not in name:
+            continue
+        w = make(grove)
+        try:
+            fn(w)
+            passed += 1
+            print(f"ok {name}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAIL {name}\n{traceback.format_exc()[-1800:]}", flush=True)
+        finally:
+            w.close()
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)

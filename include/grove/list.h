@@ -150,7 +150,8 @@ GROVE_API int grove_list_value(const struct grove_list *l, size_t i, const char 
 GROVE_API void grove_list_free(struct grove_list *l);
 
 enum grove_find_flags {
-	GROVE_FIND_COUNT = 1  /* count its messages, however long that takes */
+	GROVE_FIND_COUNT = 1, /* count its messages, however long that takes */
+	GROVE_FIND_ID = 2     /* `what` is an id and nothing else, as others wrote it */
 };
 
 /*

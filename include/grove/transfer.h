@@ -202,7 +202,8 @@ struct grove_source {
 };
 
 enum grove_hydrate_flags {
-	GROVE_HYDRATE_FORCE = 1  /* even while another process has the file open */
+	GROVE_HYDRATE_FORCE = 1, /* even while another process has the file open */
+	GROVE_HYDRATE_NEW = 2    /* only if the local log has no line yet */
 };
 struct grove_hydrate_options {
 	size_t size;
@@ -220,7 +221,8 @@ struct grove_hydrate_options {
  *
  * If this fails, the local log is unchanged and the detail says why. Returns the
  * source's error; GROVE_ENOTFOUND if the source is empty; GROVE_EJSON if one of its
- * lines is not a JSON object; GROVE_ECONFLICT if the local log is being written.
+ * lines is not a JSON object; GROVE_ECONFLICT if the local log is being written;
+ * GROVE_EEXIST with GROVE_HYDRATE_NEW if it has a line.
  */
 GROVE_API int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 				    const struct grove_source *src, uint64_t *lines);

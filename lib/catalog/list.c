@@ -868,7 +868,7 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 		       struct grove_detail *d)
 {
 	struct grove__where at;
-	int rc = grove__locate_or(g, what, &at, list_candidate, out, d);
+	int rc = (flags & GROVE_FIND_ID ? grove__locate_exactly : grove__locate_or)(g, what, &at, list_candidate, out, d);
 
 	if (!rc)
 		rc = list_where(g, &at, flags, out, d);

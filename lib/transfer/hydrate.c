@@ -100,6 +100,8 @@ static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 	}
 	if (!rc)
 		rc = grove__log_stat(log, &st, h->d);
+	if (!rc && flags & GROVE_HYDRATE_NEW && st.tail)
+		rc = grove__fail(h->d, GROVE_EEXIST, at->path, "there is another session of this name");
 	if (!rc)
 		rc = grove__log_rewrite(log, give, h, st.tail,
 					flags & GROVE_HYDRATE_FORCE ? GROVE_STORE_FORCE : 0, h->d);

@@ -115,6 +115,7 @@ struct search {
 	struct grove__root *root;
 	const char *want;
 	bool by_header;                  /* what a header says counts, not a name */
+	bool exactly;                    /* no prefix will do */
 	struct grove_detail *d;
 	struct hit *hits;
 	size_t nr, cap;
@@ -206,13 +207,13 @@ static enum rank loosely(const char *want, struct grove_slice name)
 	return name.len == n ? RANK_NAME : RANK_PREFIX;
 }
 
-static enum rank precisely(const char *want, struct grove_slice id)
+static enum rank precisely(const struct search *s, struct grove_slice id)
 {
-	size_t n = strlen(want);
+	size_t n = strlen(s->want);
 
-	if (id.len < n || memcmp(id.ptr, want, n))
+	if (id.len < n || memcmp(id.ptr, s->want, n))
 		return RANK_NONE;
-	return id.len == n ? RANK_ID : RANK_PREFIX;
+	return id.len == n ? RANK_ID : s->exactly ? RANK_NONE : RANK_PREFIX;
 }
 
 static enum rank rank_of(const struct search *s, const struct grove__dialect *dialect,
@@ -220,9 +221,9 @@ static enum rank rank_of(const struct search *s, const struct grove__dialect *di
 {
 	struct grove_slice name = grove__slice_str(file), tail;
 	const char *want = s->want, *bar;
-	enum rank best = precisely(want, id), other;
+	enum rank best = precisely(s, id), other;
 
-	if (best)
+	if (best || s->exactly)
 		return best;
 	grove__slice_cut_end(&name, ".jsonl");
 	/* without paths, a session without an id has only its name */
@@ -263,9 +264,9 @@ static int try_agent(struct search *s, const struct grove_key *key, const char *
 	grove__slice_cut_end(&name, ".jsonl");
 	while ((dialect = next_with_agents(s, &i)))
 		if (dialect->agents->id(name, &id)) {
-			rank = precisely(s->want, name);
+			rank = precisely(s, name);
 			if (!rank)
-				rank = precisely(s->want, id);
+				rank = precisely(s, id);
 			return rank ? hit(s, key, name, rank) : 0;
 		}
 	return 1;
@@ -527,6 +528,13 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d)
 {
 	return grove__locate_or(g, what, out, NULL, NULL, d);
+}
+
+int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *out, grove__candidate_fn *fn,
+			  void *payload, struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	return by_id((struct search){ .g = g, .want = id, .exactly = true, .d = d, .fn = fn, .payload = payload }, -1, out);
 }
 
 int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,

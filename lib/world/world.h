@@ -134,6 +134,9 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 typedef int grove__candidate_fn(void *payload, struct grove__where *at);
 int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
 		     void *payload, struct grove_detail *d);
+/* … by nothing but its id. */
+int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *out, grove__candidate_fn *fn,
+			  void *payload, struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
 /*

@@ -109,6 +109,17 @@ static void a_session_that_is_not_there_yet_is_made(void **state)
 	assert_file(path, ONE "\n" TWO "\n");
 	assert_mode(path, 0600);
 	assert_mode(dir, 0700);
+	/* unless it is to be new, another one takes its place */
+	r.next = 0;
+	r.lines = &two[1];
+	r.nr = 1;
+	o.flags = GROVE_HYDRATE_NEW;
+	GOT(w, grove_hydrate(w->g, &o, &src, NULL), GROVE_EEXIST);
+	assert_file(path, ONE "\n" TWO "\n");
+	file_make(path, "");
+	r.next = 0;
+	OK(w, grove_hydrate(w->g, &o, &src, NULL));
+	assert_file(path, TWO "\n");
 	o.id = "../x";
 	r.next = 0;
 	GOT(w, grove_hydrate(w->g, &o, &src, NULL), GROVE_EINVAL);

@@ -43,6 +43,15 @@ static void a_session_opens_by_path_id_and_prefix(void **state)
 	OK(w, grove_find(w->g, prefix, 0, &found));
 	assert_string_equal(grove_list_at(found, 0)->path, path);
 	grove_list_free(found);
+	/* what others wrote is an id, or nothing */
+	for (int i = 0; i < 4; i++) {
+		const char *what[] = { id, path, prefix, "last" };
+
+		assert_int_equal(grove_find(w->g, what[i], GROVE_FIND_ID, &found), i ? GROVE_ENOTFOUND : 0);
+		if (!i)
+			assert_string_equal(grove_list_at(found, 0)->path, path);
+		grove_list_free(found);
+	}
 }
 
 static void what_is_not_there_is_not_found(void **state)

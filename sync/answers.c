@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MAX 100000u        /* maximum number of files and logs of a session */
 #define TEXT_MAX 8192u
 
 int remote_name_ok(const char *name)
@@ -30,28 +29,20 @@ int remote_name_ok(const char *name)
 			return 0;
 		begins = *p == '/';
 	}
-	return !begins;
+	/* logs are named without their suffix, and no file is a log */
+	return !begins && !(n > 6 && !strcmp(name + n - 6, ".jsonl"));
 }
 
 /* Returns a text without NUL and of a sensible length, or NULL. */
 static char *text_of(struct grove_slice object, const char *name)
 {
 	struct grove_slice value, text;
-	char *out;
+	char room[TEXT_MAX];
 
-	if (!grove_json_member(object, name, &value) || value.len > 6 * TEXT_MAX)
+	if (!grove_json_member(object, name, &value) || value.len > 6 * TEXT_MAX ||
+	    !grove_json_text(value, room, sizeof(room), &text) || text.len + 4 > sizeof(room) || memchr(text.ptr, 0, text.len))
 		return NULL;
-	out = malloc(TEXT_MAX + 1);
-	if (!out)
-		return NULL;
-	if (!grove_json_text(value, out, TEXT_MAX, &text) || text.len >= TEXT_MAX || memchr(text.ptr, 0, text.len)) {
-		free(out);
-		return NULL;
-	}
-	if (text.ptr != out)
-		memmove(out, text.ptr, text.len);
-	out[text.len] = '\0';
-	return out;
+	return strndup(text.ptr, text.len);
 }
 
 static int number_of(struct grove_slice object, const char *name, uint64_t *out)
@@ -81,6 +72,22 @@ static int is_object(struct grove_slice json)
 	       json.ptr[strspn(json.ptr, " \t\r\n")] == '{';
 }
 
+/* Names come first in both structs, so that they are sorted and found by the same calls. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Makes room for another one; NULL if there are too many, or out of memory. */
+static void *another(struct remote_session *s, void *list, size_t nr, size_t one)
+{
+	if (s->nr_logs + s->nr_files + s->refused >= REMOTE_NAMES_MAX) {
+		s->too_many = 1;
+		return NULL;
+	}
+	return nr & (nr - 1) ? list : realloc(list, (nr ? nr * 2 : 1) * one);
+}
+
 static int parse_logs(struct grove_slice json, struct remote_session *s)
 {
 	struct grove_slice array, item;
@@ -88,22 +95,19 @@ static int parse_logs(struct grove_slice json, struct remote_session *s)
 
 	if (!grove_json_member(json, "logs", &array))
 		return 0;
-	while (grove_json_next(array, &place, NULL, &item) && s->nr_logs + s->refused < NAMES_MAX) {
-		struct remote_log *more, l = { .sub = text_of(item, "sub") };
+	while (grove_json_next(array, &place, NULL, &item)) {
+		struct remote_log l = { .sub = text_of(item, "sub") }, *more = another(s, s->log, s->nr_logs, sizeof(l));
 
-		if (!l.sub || !remote_name_ok(l.sub) || !number_of(item, "seq", &l.seq) ||
-		    !number_of(item, "generation", &l.generation)) {
-			free(l.sub);
-			s->refused++;
+		s->log = more ? more : s->log;
+		if (more && l.sub && remote_name_ok(l.sub) && number_of(item, "seq", &l.seq) &&
+		    number_of(item, "generation", &l.generation)) {
+			s->log[s->nr_logs++] = l;
 			continue;
 		}
-		more = realloc(s->log, (s->nr_logs + 1) * sizeof(*more));
-		if (!more) {
-			free(l.sub);
-			return GROVE_ENOMEM;
-		}
-		s->log = more;
-		s->log[s->nr_logs++] = l;
+		free(l.sub);
+		if (!more)
+			return s->too_many ? 0 : GROVE_ENOMEM;
+		s->refused++;
 	}
 	return 0;
 }
@@ -115,25 +119,57 @@ static int parse_files(struct grove_slice json, struct remote_session *s)
 
 	if (!grove_json_member(json, "files", &array))
 		return 0;
-	while (grove_json_next(array, &place, NULL, &item) && s->nr_files + s->refused < NAMES_MAX) {
-		struct remote_file *more, f = { .name = text_of(item, "name") };
-		size_t n = f.name ? strlen(f.name) : 0;
+	while (grove_json_next(array, &place, NULL, &item)) {
+		struct remote_file f = { .name = text_of(item, "name") },
+				   *more = another(s, s->file_at, s->nr_files, sizeof(f));
 
-		if (!f.name || !remote_name_ok(f.name) || !number_of(item, "size", &f.size) ||
-		    (n > 6 && !strcmp(f.name + n - 6, ".jsonl"))) {
-			free(f.name);
-			s->refused++;
+		s->file_at = more ? more : s->file_at;
+		if (more && f.name && remote_name_ok(f.name) && number_of(item, "size", &f.size)) {
+			s->file_at[s->nr_files++] = f;
 			continue;
 		}
-		more = realloc(s->file_at, (s->nr_files + 1) * sizeof(*more));
-		if (!more) {
-			free(f.name);
-			return GROVE_ENOMEM;
-		}
-		s->file_at = more;
-		s->file_at[s->nr_files++] = f;
+		free(f.name);
+		if (!more)
+			return s->too_many ? 0 : GROVE_ENOMEM;
+		s->refused++;
 	}
 	return 0;
+}
+
+/* Sorts the names. One that comes twice is refused the second time. */
+static void sort_names(struct remote_session *s)
+{
+	size_t nr = 0;
+
+	if (s->nr_logs)
+		qsort(s->log, s->nr_logs, sizeof(*s->log), by_name);
+	for (size_t i = 0; i < s->nr_logs; i++)
+		if (!nr || strcmp(s->log[nr - 1].sub, s->log[i].sub))
+			s->log[nr++] = s->log[i];
+		else
+			free(s->log[i].sub);
+	s->refused += s->nr_logs - nr;
+	s->nr_logs = nr;
+	nr = 0;
+	if (s->nr_files)
+		qsort(s->file_at, s->nr_files, sizeof(*s->file_at), by_name);
+	for (size_t i = 0; i < s->nr_files; i++)
+		if (!nr || strcmp(s->file_at[nr - 1].name, s->file_at[i].name))
+			s->file_at[nr++] = s->file_at[i];
+		else
+			free(s->file_at[i].name);
+	s->refused += s->nr_files - nr;
+	s->nr_files = nr;
+}
+
+const struct remote_log *remote_session_log(const struct remote_session *s, const char *sub)
+{
+	return s->nr_logs ? bsearch(&sub, s->log, s->nr_logs, sizeof(*s->log), by_name) : NULL;
+}
+
+const struct remote_file *remote_session_file(const struct remote_session *s, const char *name)
+{
+	return s->nr_files ? bsearch(&name, s->file_at, s->nr_files, sizeof(*s->file_at), by_name) : NULL;
 }
 
 int remote_parse_about(struct grove_slice json, struct remote_session *s)
@@ -156,6 +192,7 @@ int remote_parse_about(struct grove_slice json, struct remote_session *s)
 	rc = parse_logs(json, s);
 	if (!rc)
 		rc = parse_files(json, s);
+	sort_names(s);
 	s->there = !rc;
 	return rc;
 }

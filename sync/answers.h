@@ -8,6 +8,9 @@
 
 #include <grove.h>
 
+/* The maximum number of files and logs that belong to a session. */
+#define REMOTE_NAMES_MAX 10000u
+
 struct remote_log {
 	char *sub;
 	uint64_t seq, generation;
@@ -24,16 +27,20 @@ struct remote_session {
 	char *id, *key, *dialect, *cwd, *file, *leaf;
 	int old;
 	uint64_t seq, generation;
-	struct remote_log *log;
+	struct remote_log *log;      /* by name, each once */
 	size_t nr_logs;
-	struct remote_file *file_at;
+	struct remote_file *file_at; /* the same */
 	size_t nr_files;
 	size_t refused;              /* invalid names */
+	int too_many;                /* names; neither list is complete */
 };
 
 /* Parses GET /ingress/{id}/files. GROVE_EJSON if it makes no sense. Release it in any case. */
 int remote_parse_about(struct grove_slice json, struct remote_session *out);
 void remote_session_release(struct remote_session *s);
+/* Looks up a name; NULL if there is none. */
+const struct remote_log *remote_session_log(const struct remote_session *s, const char *sub);
+const struct remote_file *remote_session_file(const struct remote_session *s, const char *name);
 
 /* Called with a session's id, key and cwd. A non-zero result ends the list. */
 typedef int remote_list_fn(void *payload, const char *id, const char *key, const char *cwd);
@@ -57,7 +64,7 @@ struct remote_put {
 /* Parses the answer to PUT /ingress/{id}. */
 int remote_parse_put(struct grove_slice json, struct remote_put *p);
 
-/* Returns true if a relative name from elsewhere stays below a session. */
+/* Returns true if a relative name from elsewhere stays below a session, and has not the suffix of a log. */
 int remote_name_ok(const char *name);
 
 #endif

@@ -706,6 +706,7 @@ static int attempt(struct work *w)
 static int look_again(struct work *w, struct remote_log *there, int *is_there)
 {
 	struct remote_session s;
+	const struct remote_log *sub;
 	int rc = remote_about(&w->j->s->remote, w->j->key, &s);
 
 	*is_there = 0;
@@ -713,11 +714,10 @@ static int look_again(struct work *w, struct remote_log *there, int *is_there)
 		*there = (struct remote_log){ NULL, s.seq, s.generation };
 		*is_there = 1;
 	}
-	for (size_t i = 0; !rc && s.there && i < s.nr_logs; i++)
-		if (!strcmp(s.log[i].sub, w->sub)) {
-			*there = (struct remote_log){ NULL, s.log[i].seq, s.log[i].generation };
-			*is_there = 1;
-		}
+	if (!rc && s.there && (sub = remote_session_log(&s, w->sub))) {
+		*there = (struct remote_log){ NULL, sub->seq, sub->generation };
+		*is_there = 1;
+	}
 	w->j->there.there |= s.there;
 	remote_session_release(&s);
 	return rc;
@@ -726,6 +726,7 @@ static int look_again(struct work *w, struct remote_log *there, int *is_there)
 int sync_log(struct job *j, const char *sub, const struct remote_log *there)
 {
 	struct remote_log now = { 0 };
+	unsigned told = j->failed;
 	int rc = AGAIN, is_there = there != NULL;
 
 	if (there)
@@ -752,7 +753,7 @@ int sync_log(struct job *j, const char *sub, const struct remote_log *there)
 	}
 	if (rc < 0 && (j->s->remote.outage || rc == GROVE_ENOMEM))
 		return rc;
-	if (rc < 0 && !j->failed)
+	if (rc < 0 && j->failed == told)
 		report_problem(j, rc, "%s", *j->s->remote.why ? j->s->remote.why : grove_strerror(rc));
 	return 0;
 }

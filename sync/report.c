@@ -24,7 +24,7 @@ void report_problem(struct job *j, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	j->failed = 1;
+	j->failed++;
 	if (!j->s->c->json)
 		cli_warn(j->s->c, "%.200s: %s", j->id, why);
 	add_object(&j->problems, "code", grove_error_name(code), why);
@@ -100,7 +100,7 @@ void report_session(struct job *j)
 	t->pulled += (uint64_t)pulled;
 	t->branched += (uint64_t)(j->branched_here || j->branched_there);
 	t->unchanged += (uint64_t)(!pushed && !pulled && !j->failed);
-	t->failed += (uint64_t)j->failed;
+	t->failed += j->failed ? 1 : 0;
 	t->lines_pushed += j->pushed;
 	t->lines_pulled += j->pulled;
 	t->files_pushed += j->files_pushed;

@@ -4,6 +4,8 @@
 #include "sync.h"
 #include "table.h"
 
+#include "programs/carry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +49,19 @@ static void release_parts(struct parts *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static const struct part *find_part(const struct parts *l, const char *name, int is_log)
+static int by_kind_and_name(const void *a, const void *b)
 {
-	for (size_t i = 0; i < l->nr; i++)
-		if (l->at[i].is_log == is_log && !strcmp(l->at[i].name, name))
-			return &l->at[i];
-	return NULL;
+	const struct part *x = a, *y = b;
+
+	return x->is_log != y->is_log ? x->is_log - y->is_log : strcmp(x->name, y->name);
+}
+
+/* The list is sorted. */
+static const struct part *find_part(const struct parts *l, char *name, int is_log)
+{
+	struct part want = { .name = name, .is_log = is_log };
+
+	return l->nr ? bsearch(&want, l->at, l->nr, sizeof(want), by_kind_and_name) : NULL;
 }
 
 static int fail_here(struct job *j, int rc)
@@ -86,6 +95,33 @@ static int was_in_step(const struct job *j)
 }
 
 /*
+ * Finds the session that the server names by its id. If several have that id, it cannot be
+ * known which one is meant.
+ */
+static int find_here(struct job *j)
+{
+	struct grove *g = j->s->c->g;
+	struct grove_list *l = NULL;
+	struct grove_detail why = { 0 };
+	const struct grove_list_item *it;
+	int rc = grove_find(g, j->id, GROVE_FIND_ID, &l);
+
+	if (rc == GROVE_EAMBIGUOUS || (rc == GROVE_EDAMAGED && !carry_is_empty(g, j->id))) {
+		grove_error(g, &why);
+		report_problem(j, rc, "%s", why.message);
+		rc = 1;
+	} else if (!rc && (it = grove_list_at(l, 0))) {
+		j->found = strdup(it->path && *it->path == '/' ? it->path : it->id);
+		j->what = j->found;
+		rc = j->found ? 0 : GROVE_ENOMEM;
+	} else {
+		rc = rc == GROVE_ENOMEM ? rc : 0;
+	}
+	grove_list_free(l);
+	return rc;
+}
+
+/*
  * Opens a session that is here. A log without any line is what a copy that was interrupted
  * leaves: the session counts as absent, and its lines go there.
  */
@@ -93,8 +129,11 @@ static int open_existing(struct job *j)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
 	struct grove_carry_about a = { .size = sizeof(a) };
-	int rc = j->what ? grove_carry_open(j->s->c->g, j->what, &o, &j->carry) : GROVE_ENOTFOUND;
+	int rc = !j->what && j->there.there ? find_here(j) : 0;
 
+	if (rc)
+		return rc;
+	rc = j->what ? grove_carry_open(j->s->c->g, j->what, &o, &j->carry) : GROVE_ENOTFOUND;
 	if (rc == GROVE_ENOTFOUND) {
 		grove_carry_close(j->carry);
 		j->carry = NULL;
@@ -280,7 +319,8 @@ static int count_lacking(void *payload, const char *ptr, size_t len)
 static int hydrate(struct job *j)
 {
 	struct grove_carry_state st = { .size = sizeof(st) };
-	struct grove_hydrate_options o = { .size = sizeof(o), .id = j->id, .dialect = "claude", .cwd = j->cwd_here };
+	struct grove_hydrate_options o = { .size = sizeof(o), .id = j->id, .dialect = "claude", .cwd = j->cwd_here,
+					   .flags = j->what ? 0u : GROVE_HYDRATE_NEW };
 	struct grove_carry_about a = { .size = sizeof(a) };
 	struct spool sp = { .f = tmpfile() };
 	struct grove_source src = { .next = next_line, .payload = &sp };
@@ -362,13 +402,6 @@ struct file {
 	uint64_t size_here, size_there;
 };
 
-static int get_here(struct job *j, const char *name, struct grove_buf *out)
-{
-	int rc = grove_carry_file_get(j->carry, name, out);
-
-	return rc ? fail_here(j, rc) : 0;
-}
-
 static int send_file(struct job *j, const char *name, struct grove_slice bytes)
 {
 	int rc = j->s->dry ? 0 : remote_file_put(&j->s->remote, j->key, name, NULL, NULL, bytes);
@@ -394,65 +427,81 @@ static int begins_with(const struct grove_buf *a, const struct grove_buf *b)
 	return a->len >= b->len && (!b->len || !memcmp(a->ptr, b->ptr, b->len));
 }
 
-/* Both have it, with different contents: the side that changed alone, or only grew, is newer. */
-static int settle(struct job *j, const struct file *f, struct file_mark *m, const struct grove_buf *here,
-		  const struct grove_buf *there, uint64_t *hash)
+/*
+ * Says which of two different versions is newer: WAY_PUSH for ours, WAY_PULL for theirs, 0
+ * if that is unknown. Only the mark tells, which has the version that both sides had: the
+ * side that still has it is older, and so is one that the other side only added to.
+ */
+static unsigned newer_side(const struct file_mark *m, const struct grove_buf *here, const struct grove_buf *there)
 {
-	uint64_t h = table_hash(grove_buf_slice(here)), t = table_hash(grove_buf_slice(there));
-	int newer = 0, rc;                       /* WAY_PUSH: ours; WAY_PULL: theirs */
+	if (!m->hash)
+		return 0;
+	if (m->hash == table_hash(grove_buf_slice(there)) || begins_with(here, there))
+		return WAY_PUSH;
+	if (m->hash == table_hash(grove_buf_slice(here)) || begins_with(there, here))
+		return WAY_PULL;
+	return 0;
+}
 
-	if (h == t) {
-		*hash = h;
+/*
+ * Brings one file in step, given both versions. *both is the version that both sides have
+ * then; NULL if they differ.
+ */
+static int settle(struct job *j, const struct file *f, const struct file_mark *m, struct grove_buf *here,
+		  struct grove_buf *there, struct grove_buf **both)
+{
+	unsigned newer = f->here && f->there ? newer_side(m, here, there) : f->here ? WAY_PUSH : WAY_PULL;
+	int rc;
+
+	if (f->here && f->there && here->len == there->len && begins_with(here, there)) {
+		*both = here;
 		return 0;
 	}
-	if (m->hash == t || begins_with(here, there))
-		newer = WAY_PUSH;
-	else if (m->hash == h || begins_with(there, here))
-		newer = WAY_PULL;
 	if (!newer) {
-		report_problem(j, GROVE_ECONFLICT, "%s differs between here and the server", f->name);
+		report_problem(j, GROVE_ECONFLICT, "%s differs between here and the server (remove the one that is not wanted)",
+			       f->name);
 		return 0;
 	}
-	if (!((unsigned)newer & j->s->ways))
+	if (!(newer & j->s->ways))
 		return 0;
+	*both = newer == WAY_PUSH ? here : there;
 	rc = newer == WAY_PUSH ? send_file(j, f->name, grove_buf_slice(here)) : take_file(j, f->name, grove_buf_slice(there));
-	*hash = newer == WAY_PUSH ? h : t;
 	return rc;
 }
 
-static int sync_file(struct job *j, const struct file *f)
+/* Ours is read last, right before it may be replaced. */
+static int read_both(struct job *j, struct file *f, struct grove_buf *here, struct grove_buf *there)
 {
-	struct grove_buf here = GROVE_BUF_INIT, there = GROVE_BUF_INIT;
-	struct file_mark *m = state_file(&j->mark, f->name);
-	uint64_t hash = 0, size;
+	int rc = f->there ? remote_file_get(&j->s->remote, j->key, f->name, there) : 0;
+
+	if (rc)
+		return fail_there(j, rc);
+	rc = grove_carry_file_get(j->carry, f->name, here);
+	f->here = rc != GROVE_ENOTFOUND;
+	return rc && f->here ? fail_here(j, rc) : 0;
+}
+
+static int sync_file(struct job *j, struct file f)
+{
+	struct grove_buf here = GROVE_BUF_INIT, there = GROVE_BUF_INIT, *both = NULL;
+	struct file_mark *m = state_file(&j->mark, f.name);
 	int rc = m ? 0 : GROVE_ENOMEM;
 
-	if (!rc && f->here && f->there && m->hash && f->size_here == m->size && f->size_there == m->size)
+	if (!rc && f.here && f.there && m->hash && f.size_here == m->size && f.size_there == m->size)
 		return 0;
-	if ((f->here && f->size_here > FILE_MAX_BYTES) || (f->there && f->size_there > FILE_MAX_BYTES)) {
-		report_problem(j, GROVE_ETOOBIG, "%s is too large to be transferred", f->name);
+	if ((f.here && f.size_here > FILE_MAX_BYTES) || (f.there && f.size_there > FILE_MAX_BYTES)) {
+		report_problem(j, GROVE_ETOOBIG, "%s is too large to be transferred", f.name);
 		return 0;
 	}
-	if ((!f->here && !(j->s->ways & WAY_PULL)) || (!f->there && !(j->s->ways & WAY_PUSH)))
+	if ((!f.here && !(j->s->ways & WAY_PULL)) || (!f.there && !(j->s->ways & WAY_PUSH)))
 		return 0;
-	if (!rc && f->here)
-		rc = get_here(j, f->name, &here);
-	if (!rc && f->there) {
-		rc = remote_file_get(&j->s->remote, j->key, f->name, &there);
-		rc = rc ? fail_there(j, rc) : 0;
-	}
-	if (!rc && f->here && f->there)
-		rc = settle(j, f, m, &here, &there, &hash);
-	else if (!rc && f->here)
-		rc = send_file(j, f->name, grove_buf_slice(&here));
-	else if (!rc)
-		rc = take_file(j, f->name, grove_buf_slice(&there));
-	if (!rc && f->here != f->there)
-		hash = table_hash(grove_buf_slice(f->here ? &here : &there));
-	size = f->here && (!f->there || here.len >= there.len) ? here.len : there.len;
-	if (!rc && hash && !j->s->dry) {
-		m->hash = hash;
-		m->size = size;
+	if (!rc)
+		rc = read_both(j, &f, &here, &there);
+	if (!rc && (f.here || f.there))
+		rc = settle(j, &f, m, &here, &there, &both);
+	if (!rc && both && !j->s->dry) {
+		m->hash = table_hash(grove_buf_slice(both));
+		m->size = both->len;
 	}
 	grove_buf_release(&here);
 	grove_buf_release(&there);
@@ -465,21 +514,19 @@ static int sync_files(struct job *j, const struct parts *parts)
 
 	for (size_t i = 0; i < parts->nr && !rc; i++) {
 		struct file f = { .name = parts->at[i].name, .here = 1, .size_here = parts->at[i].size };
+		const struct remote_file *there = remote_session_file(&j->there, f.name);
 
 		if (parts->at[i].is_log)
 			continue;
-		for (size_t k = 0; k < j->there.nr_files; k++)
-			if (!strcmp(j->there.file_at[k].name, f.name)) {
-				f.there = 1;
-				f.size_there = j->there.file_at[k].size;
-			}
-		rc = sync_file(j, &f);
+		f.there = there != NULL;
+		f.size_there = there ? there->size : 0;
+		rc = sync_file(j, f);
 	}
 	for (size_t k = 0; k < j->there.nr_files && !rc; k++) {
 		struct file f = { .name = j->there.file_at[k].name, .there = 1, .size_there = j->there.file_at[k].size };
 
-		if (!find_part(parts, f.name, 0))
-			rc = sync_file(j, &f);
+		if (!find_part(parts, j->there.file_at[k].name, 0))
+			rc = sync_file(j, f);
 	}
 	return rc;
 }
@@ -491,13 +538,10 @@ static int sync_subs(struct job *j, const struct parts *parts)
 	int rc = 0;
 
 	for (size_t i = 0; i < parts->nr && !rc; i++) {
-		const struct remote_log *there = NULL;
+		const struct remote_log *there = remote_session_log(&j->there, parts->at[i].name);
 
 		if (!parts->at[i].is_log)
 			continue;
-		for (size_t k = 0; k < j->there.nr_logs; k++)
-			if (!strcmp(j->there.log[k].sub, parts->at[i].name))
-				there = &j->there.log[k];
 		if (there || j->s->ways & WAY_PUSH)
 			rc = sync_log(j, parts->at[i].name, there);
 	}
@@ -529,21 +573,47 @@ static int same_leaf(struct job *j)
 	return j->s->remote.outage ? rc : 0;
 }
 
+/* Nothing belongs to a session that could not be stored. */
+static int is_on_both_sides(struct job *j)
+{
+	struct grove_carry_about a = { .size = sizeof(a) };
+
+	return !grove_carry_about(j->carry, &a) && a.there && j->there.there;
+}
+
+/* What cannot be listed is not carried: what is not in the list counts as absent. */
+static int carry_parts(struct job *j)
+{
+	struct parts parts = { 0 };
+	int rc = grove_carry_each(j->carry, add_part, &parts);
+
+	if (parts.nr)
+		qsort(parts.at, parts.nr, sizeof(*parts.at), by_kind_and_name);
+	if (rc)
+		rc = rc == GROVE_ENOMEM ? rc : fail_here(j, rc);
+	else if (parts.nr > REMOTE_NAMES_MAX || j->there.too_many)
+		report_problem(j, GROVE_ETOOBIG, "it has more than %u files, which are not transferred", REMOTE_NAMES_MAX);
+	else
+		rc = sync_subs(j, &parts);
+	if (!rc && parts.nr <= REMOTE_NAMES_MAX && !j->there.too_many && (!j->s->dry || j->there.there))
+		rc = sync_files(j, &parts);
+	release_parts(&parts);
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * A problem with one part of a session does not keep back the others: each is compared with
+ * what both sides have of it.
+ */
 static int carry_all(struct job *j)
 {
 	struct remote_log own = { NULL, j->there.seq, j->there.generation };
-	struct parts parts = { 0 };
 	int rc = sync_log(j, "", j->there.there ? &own : NULL);
 
 	if (!rc && !j->failed && !j->s->dry)
 		rc = same_leaf(j);
-	if (!rc && !j->failed)
-		rc = grove_carry_each(j->carry, add_part, &parts) ? GROVE_ENOMEM : 0;
-	if (!rc && !j->failed)
-		rc = sync_subs(j, &parts);
-	if (!rc && (!j->s->dry || j->there.there))
-		rc = sync_files(j, &parts);
-	release_parts(&parts);
+	if (!rc && (j->s->dry || is_on_both_sides(j)))
+		rc = carry_parts(j);
 	return rc;
 }
 
@@ -556,6 +626,7 @@ static void release_job(struct job *j)
 	free(j->cwd_there);
 	free(j->cwd_here);
 	free(j->file);
+	free(j->found);
 	out_release(&j->problems);
 	out_release(&j->notes);
 }

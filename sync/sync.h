@@ -51,7 +51,8 @@ struct job {
 	struct sync *s;
 	const char *id;
 	const char *key;             /* its name on the server */
-	const char *what;            /* its name here; NULL if it is not here */
+	const char *what;            /* its name here; NULL if it is not here, or unknown */
+	char *found;                 /* the same, if it had to be found */
 	int named;                   /* the user asked for it */
 	struct grove_carry *carry;
 	struct remote_session there;
@@ -62,7 +63,7 @@ struct job {
 	int branched_here, branched_there;
 	int copied_here, copied_there;   /* as a whole, so that the leaf is to be the same */
 	char leaf_there[256];
-	int failed;
+	unsigned failed;             /* problems */
 	struct out problems;         /* JSON objects with commas */
 	struct out notes;            /* the same for what was not carried over without being a
 	                                failure */

@@ -157,6 +157,11 @@ static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail 
 				     &log->fd);
 		if (rc == -EISDIR)
 			return grove__fail(d, GROVE_EDAMAGED, log->path, "is a directory, not a session");
+		/* a socket, a terminal that is not ours, or a device that is not there */
+		if (rc == -ENXIO || rc == -ENODEV)
+			return grove__fail(d, GROVE_EDAMAGED, log->path, "is not a regular file, not a session");
+		if (rc == -ELOOP)
+			return grove__fail(d, GROVE_EDAMAGED, log->path, "is a loop of symbolic links, not a session");
 		if (rc)
 			return grove__fail_sys(d, rc, log->path, "cannot open");
 	}

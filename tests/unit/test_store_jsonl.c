@@ -887,6 +887,7 @@ static void what_is_not_a_file_is_refused_with_a_reason(void **state)
 	struct grove_key dir = { "", "dir.jsonl", "" }, fifo = { "", "fifo.jsonl", "" };
 	struct grove_key below = { "x.jsonl", "b.jsonl", "" }, loop = { "", "loop.jsonl", "" };
 	struct grove_key missing = { "project", "b.jsonl", "" }, dangling = { "", "to.jsonl", "" };
+	struct grove_key socket = { "", "socket.jsonl", "" };
 	char path[320];
 
 	snprintf(path, sizeof(path), "%s/dir.jsonl", w->dir);
@@ -907,7 +908,11 @@ static void what_is_not_a_file_is_refused_with_a_reason(void **state)
 		"x.jsonl/b.jsonl");
 	snprintf(path, sizeof(path), "%s/loop.jsonl", w->dir);
 	assert_int_equal(symlink("loop.jsonl", path), 0);
-	refuses(w, loop, GROVE_STORE_READ, GROVE_EINVAL, "symbolic links", "loop.jsonl");
+	refuses(w, loop, GROVE_STORE_READ, GROVE_EDAMAGED, "loop of symbolic links", "loop.jsonl");
+	snprintf(path, sizeof(path), "%s/socket.jsonl", w->dir);
+	assert_int_equal(mknod(path, S_IFSOCK | 0600, 0), 0);
+	refuses(w, socket, GROVE_STORE_READ, GROVE_EDAMAGED, "not a regular file", "socket.jsonl");
+	refuses(w, socket, GROVE_STORE_WRITE, GROVE_EDAMAGED, "not a regular file", "socket.jsonl");
 	snprintf(path, sizeof(path), "%s/to.jsonl", w->dir);
 	assert_int_equal(symlink("nowhere", path), 0);
 	refuses(w, dangling, GROVE_STORE_READ, GROVE_ENOTFOUND, "No such file", "to.jsonl");

@@ -78,7 +78,8 @@ int export_rows(const struct export *x, struct grove_rows *out)
 
 int export_known(const struct export *x, struct grove_buf *out)
 {
-	struct grove_snapshot_options o = { .size = sizeof(o), .entries = GROVE_SNAPSHOT_NONE };
+	struct grove_snapshot_options o = { .size = sizeof(o), .entries = GROVE_SNAPSHOT_NONE,
+					    .flags = x->alone ? GROVE_SNAPSHOT_ALONE : 0 };
 
 	return grove_view_snapshot(x->v, &o, grove_buf_sink(out));
 }

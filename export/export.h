@@ -28,6 +28,7 @@ struct export {
 	                                json have all of them */
 	uint32_t leaf;
 	int subagents;               /* include their transcripts */
+	int alone;                   /* do not name the session that it was forked from */
 	struct redactor *redactor;   /* NULL to replace nothing */
 	struct grove_slice page;     /* EXPORT_HTML: the page without a session */
 	struct grove_detail why;     /* after an error, if the view has none */

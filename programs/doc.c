@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void doc_release(struct doc *d)
 {
@@ -36,6 +37,53 @@ void doc_printf(struct doc *d, const char *fmt, ...)
 		d->rc = d->rc ? d->rc : GROVE_ETOOBIG;
 	else
 		doc_add(d, (struct grove_slice){ text, (size_t)n });
+}
+
+static int is_surrogate(const unsigned char *p, size_t len, unsigned from)
+{
+	return len >= 3 && p[0] == 0xed && p[1] >= from && p[1] < from + 0x10 && p[2] >= 0x80;
+}
+
+/* Returns the length of the character at `p`; two halves of a surrogate pair are one. */
+static size_t char_len(const unsigned char *p, size_t len)
+{
+	size_t n = 1;
+
+	if (is_surrogate(p, len, 0xa0) && is_surrogate(p + 3, len - 3, 0xb0))
+		return 6;
+	while (n < len && n < 4 && (p[n] & 0xc0) == 0x80 && *p >= 0xc0)
+		n++;
+	return n;
+}
+
+size_t doc_cut_title(struct grove_slice text, char out[TITLE_BYTES])
+{
+	const unsigned char *p = (const unsigned char *)text.ptr;
+	size_t at = 0, last = 0, nr = 0;
+
+	for (; at < text.len && nr < TITLE_MAX; nr++) {
+		last = at;
+		at += char_len(p + at, text.len - at);
+	}
+	if (at < text.len) {
+		memcpy(out, text.ptr, last);
+		memcpy(out + last, "…", sizeof("…"));
+		return last + sizeof("…") - 1;
+	}
+	if (at)
+		memcpy(out, text.ptr, at);
+	out[at] = '\0';
+	return at;
+}
+
+void doc_member_title(struct doc *d, const char *name, const char *text)
+{
+	char title[TITLE_BYTES];
+
+	if (!text)
+		return;
+	doc_cut_title(grove_str(text), title);
+	doc_member(d, name, title);
 }
 
 #define FLUSH 32768u

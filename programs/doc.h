@@ -27,6 +27,16 @@ void doc_printf(struct doc *d, const char *fmt, ...) __attribute__((format(print
  */
 void doc_flush(struct doc *d, struct grove_sink to);
 
+/*
+ * The beginning of a text, of at most TITLE_MAX characters; a longer one ends with "…". Returns
+ * its length, without the NUL that follows.
+ */
+#define TITLE_MAX 200
+#define TITLE_BYTES (6 * TITLE_MAX + 4)
+size_t doc_cut_title(struct grove_slice text, char out[TITLE_BYTES]);
+/* A member with such a text; none if it is NULL. */
+void doc_member_title(struct doc *d, const char *name, const char *text);
+
 /* Begin an object or array ('{', '['), or end one ('}', ']'). */
 void doc_open(struct doc *d, char bracket);
 void doc_close(struct doc *d, char bracket);

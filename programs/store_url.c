@@ -26,12 +26,25 @@ void store_url_hide_password(char *url)
 		memmove(colon, at, strlen(at) + 1);
 }
 
+static uint32_t fnv(uint32_t h, const char *text)
+{
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 16777619u;
+	return h;
+}
+
 /* FNV-1a, folded, as the library computes it when it is given such a name. */
+static void fold(uint32_t h, char out[5])
+{
+	snprintf(out, 5, "%04x", (unsigned)((h ^ h >> 16) & 0xffff));
+}
+
 void store_url_mark(const char *url, char out[5])
 {
-	uint32_t h = 2166136261u;
+	fold(fnv(2166136261u, url), out);
+}
 
-	for (; *url; url++)
-		h = (h ^ (unsigned char)*url) * 16777619u;
-	snprintf(out, 5, "%04x", (unsigned)((h ^ h >> 16) & 0xffff));
+void store_url_session_mark(const char *url, const char *path, char out[5])
+{
+	fold(fnv(fnv(2166136261u, url), path && *path == '/' ? path : ""), out);
 }

@@ -11,5 +11,10 @@ void store_url_hide_password(char *url);
  * the store.
  */
 void store_url_mark(const char *url, char out[5]);
+/*
+ * The same for one of several sessions in a store: its path counts as well, unless it has
+ * none ("" or not absolute).
+ */
+void store_url_session_mark(const char *url, const char *path, char out[5]);
 
 #endif

@@ -55,7 +55,10 @@ static int put_agent(void *payload, const struct grove_subagent *a)
 
 	doc_open(d, '{');
 	doc_member(d, "agentId", a->id);
-	doc_member(d, "name", a->description ? a->description : a->type);
+	if (a->description)
+		doc_member_title(d, "name", a->description);
+	else
+		doc_member(d, "name", a->type);
 	doc_member(d, "type", a->type);
 	doc_member(d, "group", a->group && *a->group ? a->group : NULL);
 	doc_member(d, "toolUseId", a->tool_use_id);

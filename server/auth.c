@@ -375,18 +375,22 @@ static int is_below(const char *cwd, const char *dir)
 	return !strncmp(cwd, dir, n) && (!cwd[n] || cwd[n] == '/' || n == 1);
 }
 
+int auth_in_projects(const struct identity *who, const char *cwd)
+{
+	const struct token *t = who->token;
+	int ok = !t || !t->nr_projects;
+
+	for (size_t i = 0; !ok && i < t->nr_projects; i++)
+		ok = cwd && *cwd && is_below(cwd, t->projects[i]);
+	return ok;
+}
+
 int auth_allows(const struct identity *who, const char *store, const char *cwd)
 {
 	const struct token *t = who->token;
-	int store_ok, project_ok;
+	int ok = !t || !t->nr_stores;
 
-	if (!t)
-		return 1;
-	store_ok = !t->nr_stores;
-	for (size_t i = 0; i < t->nr_stores && !store_ok; i++)
-		store_ok = store && store_is(store, t->stores[i]);
-	project_ok = !t->nr_projects;
-	for (size_t i = 0; i < t->nr_projects && !project_ok; i++)
-		project_ok = cwd && *cwd && is_below(cwd, t->projects[i]);
-	return store_ok && project_ok;
+	for (size_t i = 0; !ok && i < t->nr_stores; i++)
+		ok = store && store_is(store, t->stores[i]);
+	return ok && auth_in_projects(who, cwd);
 }

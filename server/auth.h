@@ -32,6 +32,8 @@ int auth_code(struct auth *a, char *out, size_t size);
  * long as that is in the file. Returns 0 and the value of Set-Cookie, or an HTTP status.
  */
 unsigned auth_exchange(struct request *r, const char *word, char *cookie, size_t size);
+/* Returns true if the client may use this directory, whatever the store. */
+int auth_in_projects(const struct identity *who, const char *cwd);
 /* Invalidates the request's cookie. `cookie` becomes a Set-Cookie that deletes it. */
 void auth_logout(struct request *r, char *cookie, size_t size);
 

@@ -5,6 +5,7 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
+#include "within.h"
 #include "metrics.h"
 #include "reply.h"
 #include "route.h"
@@ -182,6 +183,8 @@ int post_entries(struct request *r)
 	if (!rc)
 		rc = hold(r, 0, &h);
 	if (!rc)
+		rc = within_appended(r, h, entry, nr);
+	if (!rc)
 		rc = hold_writer(r, h, &s);
 	if (!rc) {
 		rc = append(r, s, entry, nr, &o);
@@ -208,6 +211,8 @@ int patch_entry(struct request *r)
 		json = strndup(value.ptr, value.len);
 		rc = json ? begin(r, &c) : GROVE_ENOMEM;
 	}
+	if (!rc)
+		rc = within_updated(r, c.h, r->capture[1], pointer, json);
 	if (!rc)
 		rc = failed(&c, grove_session_update(c.s, r->capture[1], pointer, json));
 	if (!rc) {

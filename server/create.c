@@ -4,9 +4,11 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
+#include "within.h"
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
+#include "programs/carry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +84,21 @@ int choose_store(struct request *r, const char *wanted, const char *cwd, const c
 	return 0;
 }
 
+/* A session without a line yet is not there; what cannot be read is. */
+int id_is_taken(struct request *r, const char *id)
+{
+	struct grove_list *l = NULL;
+	int rc = grove_find(r->g, id, 0, &l), taken = 0;
+
+	/* what is found may also begin with it */
+	for (size_t i = 0; (!rc || rc == GROVE_EAMBIGUOUS) && i < grove_list_count(l) && !taken; i++)
+		taken = !strcmp(grove_list_at(l, i)->id, id);
+	grove_list_free(l);
+	if (!rc || rc == GROVE_EAMBIGUOUS || rc == GROVE_ENOTFOUND || (rc == GROVE_EDAMAGED && carry_is_empty(r->g, id)))
+		return taken;
+	return reply_fail_grove(r, rc);
+}
+
 static int make(struct request *r, struct grove *g, const struct wanted *w)
 {
 	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW };
@@ -103,6 +120,28 @@ static int make(struct request *r, struct grove *g, const struct wanted *w)
 	return rc;
 }
 
+/*
+ * An id that is given must be new, or neither session could be found by it. Whoever asks
+ * first gets it: those who ask at the same time wait.
+ */
+static int make_known(struct request *r, struct grove *g, const struct wanted *w)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	int rc;
+
+	/* a path is no id, which the library says */
+	if (!w->id || strchr(w->id, '/'))
+		return make(r, g, w);
+	pthread_mutex_lock(&one);
+	rc = id_is_taken(r, w->id);
+	if (rc > 0)
+		rc = reply_fail(r, GROVE_EEXIST, "there is already a session with this id");
+	if (!rc)
+		rc = make(r, g, w);
+	pthread_mutex_unlock(&one);
+	return rc;
+}
+
 int post_session(struct request *r)
 {
 	struct wanted w = { 0 };
@@ -118,7 +157,7 @@ int post_session(struct request *r)
 			grove_error(own, &r->detail);
 	}
 	if (!rc)
-		rc = make(r, own ? own : r->g, &w);
+		rc = make_known(r, own ? own : r->g, &w);
 	grove_close(own);
 	release_wanted(&w);
 	return rc;
@@ -130,18 +169,22 @@ static int fork_from(struct request *r, const char *leaf, const char *cwd)
 {
 	struct grove_fork_options o = { .size = sizeof(o), .leaf = leaf, .cwd = cwd };
 	struct grove_session *s = NULL, *made = NULL;
+	struct grove *g;
 	struct held *h;
 	int rc = hold(r, 0, &h);
 
 	if (!rc && !auth_allows(&r->who, h->store, cwd ? cwd : h->cwd))
 		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that directory");
 	if (!rc) {
-		rc = grove_session_open(h->own ? h->own : r->g, h->what, GROVE_OPEN_READ, &s);
+		g = h->own ? h->own : r->g;
+		rc = grove_session_open(g, h->what, GROVE_OPEN_READ, &s);
 		if (!rc)
 			rc = grove_session_fork(s, &o, &made);
 		if (rc)
 			reply_fail_session(r, s, rc);
 		else
+			rc = within_made(r, g, made);
+		if (!rc)
 			put_made(r, made);
 	}
 	grove_session_close(made);

@@ -31,7 +31,8 @@ static int set_up(struct request *r, struct held *h, const struct grove_view *v,
 	int rc;
 
 	*x = (struct export){ .g = h->own ? h->own : r->g, .v = v, .id = h->id, .agent = h->agent, .format = format,
-			      .leaf = grove_view_leaf(v), .branch = id != NULL, .page = find_page() };
+			      .leaf = grove_view_leaf(v), .branch = id != NULL, .page = find_page(),
+			      .alone = h->parent && !parent_shown(r, NULL, h->parent) };
 	rc = query_flag(r, "subagents", &x->subagents);
 	if (!rc && id && *id)
 		rc = find_entry(r, v, id, &x->leaf);
@@ -40,7 +41,8 @@ static int set_up(struct request *r, struct held *h, const struct grove_view *v,
 
 static int write_whole(struct request *r, struct export *x)
 {
-	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_BLOBS };
+	struct grove_snapshot_options o = { .size = sizeof(o),
+					    .flags = GROVE_SNAPSHOT_BLOBS | (x->alone ? GROVE_SNAPSHOT_ALONE : 0) };
 	int rc;
 
 	if (x->format == EXPORT_JSON && !x->branch && !x->redactor && !x->subagents)

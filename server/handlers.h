@@ -31,6 +31,11 @@ int get_context(struct request *r);
 int get_diff(struct request *r);
 /* tree.c, entries.c, export.c */
 int get_tree(struct request *r);
+/*
+ * Returns the session that another one was forked from, an id or a path, or NULL if the
+ * client's token does not reach it. `l` has all sessions; NULL if it is to be made.
+ */
+const char *parent_shown(struct request *r, const struct grove_list *l, const char *parent);
 /* Writes the columns of the entries [from, upto) as members, without brackets. */
 int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto);
 int get_entries(struct request *r);
@@ -64,6 +69,11 @@ int put_ingress_file(struct request *r);
  * fails.
  */
 int choose_store(struct request *r, const char *wanted, const char *cwd, const char **store);
+/*
+ * Returns 1 if a session of any store has this id, whether the client may see it or not; else
+ * 0. Sets r->detail if it fails.
+ */
+int id_is_taken(struct request *r, const char *id);
 int post_session(struct request *r);
 int post_branch(struct request *r);
 int post_fork(struct request *r);

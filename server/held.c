@@ -368,12 +368,21 @@ static void split_key(const char *key, char *id, size_t size, char mark[5])
 	}
 }
 
-static int fits(const struct request *r, const struct grove_list_item *i, const char *id, const char *mark)
-{
-	char its[5];
+enum fit {
+	FIT_NOT,
+	FIT_STORE,      /* the id fits, and so does the mark if it is that of the store */
+	FIT_SESSION     /* the mark is the session's own */
+};
 
-	store_url_mark(i->store, its);
-	return !strcmp(i->id, id) && (!*mark || !strcmp(its, mark)) && auth_allows(&r->who, i->store, i->cwd);
+static enum fit fits(const struct request *r, const struct grove_list_item *i, const char *id, const char *mark)
+{
+	char store[5], own[5];
+
+	store_url_mark(i->store, store);
+	store_url_session_mark(i->store, i->path, own);
+	if (strcmp(i->id, id) || !auth_allows(&r->who, i->store, i->cwd))
+		return FIT_NOT;
+	return !strcmp(own, mark) ? FIT_SESSION : !*mark || !strcmp(store, mark) ? FIT_STORE : FIT_NOT;
 }
 
 /* Adds to the error the sessions that the id may mean. */
@@ -389,7 +398,7 @@ static void put_candidates(struct request *r, const struct grove_list *l, const 
 
 		if (!fits(r, i, id, ""))
 			continue;
-		store_url_mark(i->store, mark);
+		store_url_session_mark(i->store, i->path, mark);
 		doc_open(&r->out, '{');
 		doc_name(&r->out, "key");
 		doc_printf(&r->out, "\"%.255s~%s\"", i->id, mark);
@@ -408,6 +417,7 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 			  struct held **out)
 {
 	const struct grove_list_item *only = NULL;
+	enum fit best = FIT_STORE;
 	struct grove_list *l = NULL;
 	const char *url;
 	unsigned nr = 0;
@@ -415,11 +425,15 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 
 	if (rc)
 		rc = reply_fail_grove(r, rc);
-	for (size_t n = 0; !rc && n < grove_list_count(l); n++)
-		if (fits(r, grove_list_at(l, n), id, mark)) {
-			only = grove_list_at(l, n);
-			nr++;
-		}
+	for (size_t n = 0; !rc && n < grove_list_count(l); n++) {
+		enum fit f = fits(r, grove_list_at(l, n), id, mark);
+
+		if (f < best)
+			continue;
+		only = grove_list_at(l, n);
+		nr = f > best ? 1 : nr + 1;
+		best = f;
+	}
 	if (!rc && nr > 1) {
 		put_candidates(r, l, id);
 		rc = reply_fail(r, GROVE_EAMBIGUOUS, "several sessions have this id; use the key of one of the candidates");

@@ -18,8 +18,8 @@ struct held {
 
 	/* its names, and what was known when it was found */
 	char *what;                  /* its path, or its id if the store has no files */
-	char *key;                   /* its address: the id, plus ~ and a mark of its store if the
-	                                id is not unique */
+	char *key;                   /* its address: the id, plus ~ and a mark of its own if the id
+	                                is not unique */
 	char *id, *store, *cwd, *agent, *dialect, *path, *parent;
 	int64_t created;
 	int archived;

@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
+#include "within.h"
 #include "metrics.h"
 #include "reply.h"
 #include "route.h"
@@ -14,6 +15,7 @@
 
 #include "programs/carry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,26 +184,22 @@ static int append(struct request *r, struct grove_carry *c, const struct put *p)
  * Chooses where a new session goes. A limited token must name a directory within its
  * limits, and cannot take an id that somebody else's session has.
  */
-static int open_new(struct request *r, struct grove **own, struct grove_carry **out)
+static int open_new(struct request *r, const struct put *p, struct grove **own, struct grove_carry **out)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_CREATE };
-	struct grove_list *l = NULL;
 	const char *store;
-	int rc = grove_find(r->g, r->capture[0], 0, &l);
+	int rc = id_is_taken(r, r->capture[0]);
 
-	if (!rc && grove_list_count(l) && !strcmp(grove_list_at(l, 0)->id, r->capture[0]))
+	if (rc > 0)
 		rc = reply_fail(r, GROVE_EACCESS, "this token does not give access to that session");
-	else if (rc == GROVE_ENOTFOUND || (rc == GROVE_EDAMAGED && carry_is_empty(r->g, r->capture[0])))
-		rc = 0;
-	else if (rc)
-		rc = reply_fail_grove(r, rc);
-	grove_list_free(l);
 	o.id = r->capture[0];
 	o.dialect = query_text(r, "dialect");
 	o.cwd = query_text(r, "cwd");
 	o.file = query_text(r, "file");
 	if (!rc)
 		rc = choose_store(r, query_text(r, "store"), o.cwd ? o.cwd : "", &store);
+	if (!rc && p)
+		rc = within_carried(r, NULL, &o, p->line, p->nr);
 	if (!rc && store) {
 		rc = pool_open_grove(r->server, store, own);
 		if (rc)
@@ -218,7 +216,7 @@ static int append_new(struct request *r, const struct put *p)
 {
 	struct grove_carry *c = NULL;
 	struct grove *own = NULL;
-	int rc = p->o.sub && *p->o.sub ? reply_fail(r, GROVE_ENOTFOUND, "there is no such session") : open_new(r, &own, &c);
+	int rc = p->o.sub && *p->o.sub ? reply_fail(r, GROVE_ENOTFOUND, "there is no such session") : open_new(r, p, &own, &c);
 
 	if (!rc)
 		rc = append(r, c, p);
@@ -228,7 +226,8 @@ static int append_new(struct request *r, const struct put *p)
 }
 
 /* All clients that send to a session share a handle, which knows the existing lines. */
-static int with_writer(struct request *r, struct held *h, int (*run)(struct request *r, struct grove_carry *c, const void *p),
+static int with_writer(struct request *r, struct held *h,
+		       int (*run)(struct request *r, struct held *h, struct grove_carry *c, const void *p),
 		       const void *p)
 {
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
@@ -244,7 +243,7 @@ static int with_writer(struct request *r, struct held *h, int (*run)(struct requ
 		fail_carry(r, h->carry, rc);
 	}
 	if (!rc)
-		rc = run(r, h->carry, p);
+		rc = run(r, h, h->carry, p);
 	if (rc) {
 		grove_carry_close(h->carry);
 		h->carry = NULL;
@@ -254,9 +253,13 @@ static int with_writer(struct request *r, struct held *h, int (*run)(struct requ
 	return rc;
 }
 
-static int append_held(struct request *r, struct grove_carry *c, const void *p)
+/* The logs of its sub-agents do not say where a session is. */
+static int append_held(struct request *r, struct held *h, struct grove_carry *c, const void *payload)
 {
-	return append(r, c, p);
+	const struct put *p = payload;
+	int rc = p->o.sub && *p->o.sub ? 0 : within_carried(r, h, NULL, p->line, p->nr);
+
+	return rc ? rc : append(r, c, p);
 }
 
 /* Treats a session that this client may not see as absent. */
@@ -401,6 +404,70 @@ static int give_file(struct request *r, const struct grove_buf *bytes, int only_
 	return bytes->len ? sink.write(sink.payload, bytes->ptr, bytes->len) : 0;
 }
 
+/* Looks for a word in bytes that arrive in pieces. */
+struct needle {
+	const char *word;
+	size_t len;
+	char seen[2 * 128];       /* the end of what came, and room for the start of the next piece */
+	size_t nr;
+	int found;
+};
+
+static int needle_write(void *payload, const char *ptr, size_t len)
+{
+	struct needle *n = payload;
+	size_t head = len < n->len ? len : n->len, keep;
+
+	memcpy(n->seen + n->nr, ptr, head);
+	n->nr += head;
+	n->found |= memmem(n->seen, n->nr, n->word, n->len) != NULL || memmem(ptr, len, n->word, n->len) != NULL;
+	if (len > n->len) {
+		memcpy(n->seen, ptr + len - n->len, n->len);
+		n->nr = n->len;
+	}
+	keep = n->nr < n->len - 1 ? n->nr : n->len - 1;
+	memmove(n->seen, n->seen + n->nr - keep, keep);
+	n->nr = keep;
+	return n->found;
+}
+
+struct search_part {
+	struct grove_carry *c;
+	struct needle *needle;
+	const char *name;
+};
+
+static int search_part(void *payload, const struct grove_carry_part *p)
+{
+	struct search_part *s = payload;
+
+	s->needle->nr = 0;
+	if (p->is_log)
+		grove_carry_read(s->c, p->name, 0, 0, (struct grove_sink){ needle_write, s->needle }, NULL);
+	else
+		s->needle->found |= !strcmp(p->name, s->name);
+	return s->needle->found;
+}
+
+/*
+ * All sessions share the agent's blobs. A limited token gets those that the session has
+ * among its files, or that a line of one of its logs names.
+ */
+static int may_have(struct request *r, struct grove_carry *c, const char *name)
+{
+	char word[128];
+	struct needle n = { .word = word };
+	struct search_part parts = { c, &n, name };
+
+	if (!auth_limited(&r->who) || strncmp(name, "blobs/", 6))
+		return 0;
+	n.len = (size_t)snprintf(word, sizeof(word), "blob:sha256:%.64s", name + 6);
+	grove_carry_read(c, NULL, 0, 0, (struct grove_sink){ needle_write, &n }, NULL);
+	if (!n.found)
+		grove_carry_each(c, search_part, &parts);
+	return n.found ? 0 : reply_fail(r, GROVE_ENOTFOUND, "no line of this session names this blob");
+}
+
 int get_ingress_file(struct request *r)
 {
 	struct grove_buf name = GROVE_BUF_INIT, bytes = GROVE_BUF_INIT;
@@ -415,6 +482,8 @@ int get_ingress_file(struct request *r)
 	if (!rc)
 		rc = file_name(r, &name);
 	if (!rc)
+		rc = may_have(r, c, name.ptr);
+	if (!rc)
 		rc = fail_carry(r, c, grove_carry_file_get(c, name.ptr, &bytes));
 	if (!rc)
 		rc = give_file(r, &bytes, only_size);
@@ -425,10 +494,11 @@ int get_ingress_file(struct request *r)
 	return rc;
 }
 
-static int put_bytes(struct request *r, struct grove_carry *c, const void *name)
+static int put_bytes(struct request *r, struct held *h, struct grove_carry *c, const void *name)
 {
 	int rc = fail_carry(r, c, grove_carry_file_put(c, name, grove_buf_slice(&r->body)));
 
+	(void)h;
 	if (rc)
 		return rc;
 	doc_open(&r->out, '{');
@@ -454,9 +524,9 @@ int put_ingress_file(struct request *r)
 	} else if (!rc) {
 		rc = strncmp(name.ptr, "blobs/", 6) || !query_text(r, "dialect")
 			     ? reply_fail(r, GROVE_ENOTFOUND, "there is no such session")
-			     : open_new(r, &own, &c);
+			     : open_new(r, NULL, &own, &c);
 		if (!rc)
-			rc = put_bytes(r, c, name.ptr);
+			rc = put_bytes(r, NULL, c, name.ptr);
 	}
 	grove_carry_close(c);
 	grove_close(own);

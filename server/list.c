@@ -149,7 +149,7 @@ static void put_key(const struct row *w, char *out, size_t size)
 {
 	char mark[5];
 
-	store_url_mark(w->item->store, mark);
+	store_url_session_mark(w->item->store, w->item->path, mark);
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 
@@ -166,13 +166,40 @@ static void put_item_owner(struct doc *d, const struct wish *w, size_t at)
 	grove_buf_release(&owner);
 }
 
+const char *parent_shown(struct request *r, const struct grove_list *l, const char *parent)
+{
+	struct grove_list *made = NULL;
+	int seen = !parent || !auth_limited(&r->who);
+
+	if (!seen && !l && !grove_list(r->g, NULL, &made))
+		l = made;
+	for (size_t i = 0; !seen && l && i < grove_list_count(l); i++) {
+		const struct grove_list_item *x = grove_list_at(l, i);
+
+		seen = (!strcmp(x->id, parent) || !strcmp(x->path, parent)) && auth_allows(&r->who, x->store, x->cwd);
+	}
+	grove_list_free(made);
+	return seen ? parent : NULL;
+}
+
 static void put_item(struct request *r, const struct wish *wish, const struct row *w)
 {
-	const struct grove_list_item *i = w->item;
+	struct grove_list_item short_one = *w->item, *i = &short_one;
 	struct doc *d = &r->out;
-	char key[300];
+	char key[300], name[TITLE_BYTES], first[TITLE_BYTES], label[GROVE_LIST_LABELS][TITLE_BYTES];
 
 	put_key(w, key, sizeof(key));
+	i->parent_session = parent_shown(r, wish->list, i->parent_session);
+	i->first_message_len = doc_cut_title((struct grove_slice){ i->first_message, i->first_message_len }, first);
+	i->first_message = first;
+	if (i->name) {
+		doc_cut_title(grove_str(i->name), name);
+		i->name = name;
+	}
+	for (size_t n = 0; n < GROVE_LIST_LABELS && i->labels[n]; n++) {
+		doc_cut_title(grove_str(i->labels[n]), label[n]);
+		i->labels[n] = label[n];
+	}
 	doc_open(d, '{');
 	d->buf.len--;  /* the item brings its own bracket */
 	if (!d->rc)

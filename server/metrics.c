@@ -1,8 +1,10 @@
 /*
  * metrics.c: the figures at /metrics.
  */
+#include "auth.h"
 #include "metrics.h"
 #include "peer.h"
+#include "reply.h"
 #include "workers.h"
 #include "route.h"
 
@@ -162,6 +164,9 @@ int get_metrics(struct request *r)
 	const struct metrics *m = r->server->metrics;
 	struct doc *d = &r->out;
 
+	/* the figures are those of all sessions */
+	if (auth_limited(&r->who))
+		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
 	r->type = "text/plain; version=0.0.4; charset=utf-8";
 	put_requests(d, m);
 	simple(d, "http_sent_bytes_total", "counter", "Bytes of replies, without headers.", m->sent);

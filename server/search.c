@@ -90,8 +90,7 @@ static void put_session(struct doc *d, const struct grove_hit_session *s)
 	doc_open(d, '{');
 	doc_member(d, "id", s->id);
 	doc_member(d, "path", s->path);
-	if (s->name)
-		doc_member(d, "name", s->name);
+	doc_member_title(d, "name", s->name);
 	doc_member(d, "cwd", s->cwd);
 	doc_member(d, "agent", s->agent);
 	doc_member(d, "store", s->store);
@@ -228,7 +227,8 @@ static void put_about(struct request *r, const struct grove_hits_about *about)
 	doc_member_number(d, "sessions", about->sessions);
 	if (about->cursor)
 		doc_member(d, "next", about->cursor);
-	if (about->suggest)
+	/* it may come from any session, not only from those that a limited token reaches */
+	if (about->suggest && !auth_limited(&r->who))
 		doc_member(d, "suggest", about->suggest);
 	doc_name(d, "index");
 	doc_open(d, '{');

@@ -94,7 +94,7 @@ void put_session_record(struct request *r, struct doc *d, struct held *h, const 
 	doc_member(d, "name", grove_view_name(v));
 	doc_member(d, "rootEntryId", root_id(v, &f));
 	doc_member(d, "leafEntryId", entry_id(v, grove_view_leaf(v), &e));
-	doc_member(d, "parentSession", h->parent);
+	doc_member(d, "parentSession", parent_shown(r, NULL, h->parent));
 	doc_member_time(d, "createdAt", h->created);
 	doc_member_time(d, "updatedAt", newest(v, h->created));
 	doc_member_number(d, "entryCount", count_entries(v));
@@ -265,6 +265,8 @@ int get_snapshot(struct request *r)
 		return rc;
 	rc = hold_state(r, &h, &v);
 	if (!rc) {
+		if (h->parent && !parent_shown(r, NULL, h->parent))
+			o.flags |= GROVE_SNAPSHOT_ALONE;
 		if (query_text(r, "parts"))
 			rc = send_filtered(r, v, &o);
 		else

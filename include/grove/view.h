@@ -444,7 +444,8 @@ enum grove_snapshot_entries {
 };
 enum grove_snapshot_flags {
 	GROVE_SNAPSHOT_BLOBS = 1,   /* replace references to blobs in entries, too */
-	GROVE_SNAPSHOT_PROJECT = 2  /* results of sub-agents have their projection in metadata */
+	GROVE_SNAPSHOT_PROJECT = 2, /* results of sub-agents have their projection in metadata */
+	GROVE_SNAPSHOT_ALONE = 4    /* parentSession is null: do not name the session it was forked from */
 };
 struct grove_snapshot_options {
 	size_t size;

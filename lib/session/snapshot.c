@@ -106,7 +106,7 @@ static void put_session(struct shot *t)
 	grove__out_string(o, "name", t->v->name);
 	put_id(t, "rootEntryId", root(t));
 	put_id(t, "leafEntryId", t->leaf);
-	grove__out_string(o, "parentSession", h->parent);
+	grove__out_string(o, "parentSession", t->opt->flags & GROVE_SNAPSHOT_ALONE ? NULL : h->parent);
 	grove__out_time(o, "createdAt", h->time);
 	grove__out_time(o, "updatedAt", updated(t));
 	grove__out_number(o, "entryCount", entries);

@@ -36,7 +36,6 @@ static const struct grove__json_kernel kernels[] = {
 	{ "scalar", grove__json_scan_scalar },
 #ifdef GROVE__JSON_X86
 	{ "avx2", grove__json_scan_avx2 },
-	{ "avx512", grove__json_scan_avx512 },
 #endif
 };
 
@@ -48,11 +47,8 @@ static unsigned nr_runnable(void)
 #ifdef GROVE__JSON_X86
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-	    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul")) {
+	    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul"))
 		nr++;
-		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-			nr++;
-	}
 #endif
 	return nr;
 }

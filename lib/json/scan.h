@@ -105,7 +105,7 @@ int grove__json_document(struct grove_buf *text, uint64_t *error_off);
 
 /* The kernels, best last; grove__json_scan() uses the best this CPU can run. */
 struct grove__json_kernel {
-	const char *name; /* "scalar", "avx2", "avx512" */
+	const char *name; /* "scalar", "avx2" */
 	enum grove__json_verdict (*scan)(const struct grove__json_want *want,
 					 const char *ptr, size_t len, bool final,
 					 struct grove__json_line *out);

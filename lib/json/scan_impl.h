@@ -22,7 +22,6 @@ typedef enum grove__json_verdict grove__json_scan_fn(const struct grove__json_wa
 grove__json_scan_fn grove__json_scan_scalar;
 #ifdef GROVE__JSON_X86
 grove__json_scan_fn grove__json_scan_avx2;
-grove__json_scan_fn grove__json_scan_avx512;
 #endif
 
 /* White space within a line: a line end is not among it. */

@@ -75,7 +75,7 @@ int op_sqlite_context(const char *url, size_t n);
 /* op_mysql.c; the path is the URL of a database that is not there yet: */
 int op_mysql_append(const char *url, size_t n);
 int op_mysql_batch(const char *url, size_t n);
-int op_mysql_path(const char *url, size_t n);
+int op_mysql_context(const char *url, size_t n);
 int op_mysql_snapshot(const char *url, size_t n);
 #endif
 

@@ -214,7 +214,7 @@ static const struct op {
 	{ "mysql-append", op_mysql_append, 60,
 	  "N entries to sessions of 6 and 60 MB on a server (PATH: a URL), beside one row a session" },
 	{ "mysql-batch", op_mysql_batch, 100, "N batches of 100 entries, beside a plain bulk insert" },
-	{ "mysql-path", op_mysql_path, 100000, "the rows read for the active path in a session of N" },
+	{ "mysql-context", op_mysql_context, 100000, "the rows read for the context of a session of N" },
 	{ "mysql-snapshot", op_mysql_snapshot, 5000, "a snapshot of N entries, beside a plain SELECT" },
 #endif
 	{ "blob", op_blob, 10000, "base64, hashes and N blobs of 8 KiB (PATH is ignored)" },

@@ -688,43 +688,7 @@ static int cost_of_context(struct server *s, const char *url, const char *id, si
 	return rc;
 }
 
-static int count_entry(void *payload, const struct grove_ancestor *e)
-{
-	size_t *nr = payload;
-
-	*nr += e->json.len > 0;
-	return 0;
-}
-
-/* From nothing to the lines of the path, one after the other. */
-static int cost_of_path(struct server *s, const char *url, const char *id, size_t path)
-{
-	struct grove_session *session = NULL;
-	struct grove *g = NULL;
-	struct cost c;
-	size_t nr = 0;
-	int rc = cost_begin(s, &c);
-
-	if (!rc)
-		rc = open_world(url, &g);
-	if (!rc)
-		rc = fail_world(g, grove_session_open(g, id, GROVE_OPEN_READ | GROVE_OPEN_LAZY, &session),
-				"open");
-	if (!rc)
-		rc = fail_session(session, grove_session_ancestors(session, NULL, count_entry, &nr),
-				  "path");
-	grove_session_close(session);
-	grove_close(g);
-	if (!rc)
-		rc = cost_end(s, &c);
-	if (!rc && nr != path)
-		rc = fail("%zu entries on the path, not %zu", nr, path);
-	if (!rc)
-		put_cost("path", &c);
-	return rc;
-}
-
-int op_mysql_path(const char *url, size_t n)
+int op_mysql_context(const char *url, size_t n)
 {
 	struct grove_session *session = NULL;
 	size_t path = n / PATH_SHARE;
@@ -745,8 +709,6 @@ int op_mysql_path(const char *url, size_t n)
 	put_count("path", path);
 	if (!rc)
 		rc = cost_of_context(&s, url, id, path);
-	if (!rc)
-		rc = cost_of_path(&s, url, id, path);
 	server_close(&s);
 	return rc;
 }

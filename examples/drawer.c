@@ -5,7 +5,7 @@
  * position is a line's index. One lock guards everything, and a drawer that is
  * removed can be read by the handles that still have it open, but not written to.
  *
- * What it leaves out: update, changes, ancestors and survey, for which grove falls
+ * What it leaves out: update, changes and survey, for which grove falls
  * back to rewriting, reading and asking each log. What it must get right:
  * compare-and-swap at the tail, all or nothing, and leases.
  *

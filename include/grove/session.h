@@ -522,25 +522,6 @@ GROVE_API int grove_session_value_put(struct grove_session *s, const char *name,
 GROVE_API int grove_session_value_get(struct grove_session *s, const char *name,
 				      struct grove_buf *out);
 
-/* ---------------------------------------------------------------- ancestors */
-
-/*
- * Reports the entries from a leaf (NULL: the session's own) up to its root, as they are
- * stored, leaf first. If the store can, nothing else is read: open the session with
- * GROVE_OPEN_LAZY. A non-zero result of `fn` ends this and is returned.
- */
-struct grove_ancestor {
-	const char *id;              /* NULL: none */
-	const char *parent;          /* NULL: none, or it does not exist */
-	enum grove_kind kind;
-	enum grove_role role;
-	int64_t time;                /* ms, or GROVE_NO_TIME */
-	struct grove_slice json;
-};
-typedef int grove_ancestor_fn(void *payload, const struct grove_ancestor *e);
-GROVE_API int grove_session_ancestors(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
-				    void *payload);
-
 /* ---------------------------------------------------------------- artifacts */
 
 /*

@@ -372,19 +372,6 @@ struct grove_store_ops {
 	int (*lease_get)(struct grove_store_log *log, struct grove_lease *out,
 			 struct grove_detail *d);
 
-	/* ------------------------------------------------------------ parents */
-
-	/*
-	 * Reports the line of the entry `id` (empty: the last line) and those of its
-	 * ancestors, up to one that has no parent or whose parent does not exist, by
-	 * the ids that came with the records; if two have the same id, the later one.
-	 * GROVE_ENOTFOUND if there is no such entry, GROVE_ENOTSUP as soon as it
-	 * reaches a line that no dialect has examined. A cycle ends where it closes.
-	 * Optional: NULL means the same as GROVE_ENOTSUP.
-	 */
-	int (*ancestors)(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
-			 void *payload, struct grove_detail *d);
-
 	/* ------------------------------------------------------ all logs at once */
 
 	/*

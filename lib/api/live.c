@@ -1,5 +1,5 @@
 /*
- * api/live.c: the public calls for watches, leases, values and ancestors.
+ * api/live.c: the public calls for watches, leases and values.
  */
 #include "api/api.h"
 #include "json/out.h"
@@ -245,12 +245,4 @@ int grove_session_value_get(struct grove_session *s, const char *name, struct gr
 	struct grove_detail d;
 
 	return IN_SESSION(s, &d, grove__kept_value(s, name, out, &d));
-}
-
-int grove_session_ancestors(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
-			  void *payload)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__session_path_up(s, leaf, fn, payload, &d));
 }

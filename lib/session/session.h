@@ -390,10 +390,7 @@ int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, stru
 void grove__view_row(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
-/* upward.c: the path from a leaf to its root, as in grove_session_ancestors() */
-int grove__session_path_up(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
-			   void *payload, struct grove_detail *d);
-/* tail.c: the same, from as little of the log as possible */
+/* tail.c: what the model is sent, from as little of the log as possible */
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d);
 /* context.c, document.c */

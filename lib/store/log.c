@@ -259,13 +259,6 @@ int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, cons
 	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s holds the lease on the session", held->owner);
 }
 
-int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
-			 void *payload, struct grove_detail *d)
-{
-	return log->ops->ancestors ? log->ops->ancestors(log, id, fn, payload, d)
-					  : grove__store_cannot(d, log->ops, "find parents");
-}
-
 bool grove__log_has_ids(const struct grove_store_log *log)
 {
 	log = grove__store_traced(log);

@@ -61,8 +61,6 @@ static void free_named(struct memory_named *n)
 void grove__memory_free_line(struct memory_line *x)
 {
 	free(x->ptr);
-	free(x->id);
-	free(x->parent);
 }
 
 static void free_lines(struct memory_line *lines, uint64_t nr)
@@ -257,26 +255,13 @@ static int memory_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, c
 	return grove__memory_unlock(m, rc);
 }
 
-/* Returns the text as a string of its own; NULL for none, or if out of memory. */
-static char *text_of(struct grove_slice text)
-{
-	return text.len ? strndup(text.ptr, text.len) : NULL;
-}
-
 struct memory_line grove__memory_line(const struct grove_store_record *rec)
 {
 	struct memory_line x = {
 		.ptr = malloc(rec->line.len + 1), .len = rec->line.len,
-		.id = text_of(rec->id), .parent = text_of(rec->parent),
-		.time = rec->time, .kind = rec->kind, .role = rec->role,
-		.known = rec->id.len || rec->time || rec->kind || rec->role,
 	};
 
-	if (!x.ptr || !x.id != !rec->id.len || !x.parent != !rec->parent.len) {
-		grove__memory_free_line(&x);
-		return (struct memory_line){ .ptr = NULL };
-	}
-	if (x.len)
+	if (x.ptr && x.len)
 		memcpy(x.ptr, rec->line.ptr, x.len);
 	return x;
 }
@@ -790,7 +775,6 @@ static const struct grove_store_ops memory_ops = {
 	.lease_renew = grove__memory_lease_renew,
 	.lease_release = grove__memory_lease_release,
 	.lease_get = grove__memory_lease_get,
-	.ancestors = grove__memory_ancestors,
 	.remove = memory_remove,
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,

@@ -12,10 +12,6 @@
 struct memory_line {
 	char *ptr;
 	size_t len;
-	char *id, *parent;       /* NULL: none */
-	int64_t time;
-	uint8_t kind, role;
-	bool known;              /* its kind and other columns are known */
 };
 
 struct memory_named {
@@ -116,7 +112,5 @@ int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grov
 int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d);
 int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			    struct grove_detail *d);
-int grove__memory_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
-			    void *payload, struct grove_detail *d);
 
 #endif

@@ -23,7 +23,6 @@ enum { ARGS = 20 };
 static const char *const text[MY_NR] = {
 	[SQL_END] = GROVE__SQL_END(NOW_MS),
 	[SQL_LOCK] = "SELECT generation FROM sessions WHERE session_id = ? FOR UPDATE",
-	[SQL_ENTRY] = GROVE__SQL_ENTRY("id = CONVERT(? USING ascii) COLLATE ascii_bin"),
 	[MY_APPEND] = "INSERT INTO entries (session_id, seq, start, `stored`, time, kind, role, id, "
 		      "parent, line) SELECT s.session_id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
 		      "FROM sessions s WHERE s.session_id = ? AND s.generation = ? "

@@ -166,10 +166,6 @@ const char *const grove__sql_text[SQL_NR] = {
 			"ORDER BY rev",
 	[SQL_LEASE] = "UPDATE sessions SET lease_owner = ?, lease_number = ?, lease_until = ? "
 		      "WHERE session_id = ?",
-	[SQL_ENTRY] = GROVE__SQL_ENTRY("id = ?"),
-	[SQL_LAST_ENTRY] = GROVE__SQL_ENTRY("1"),
-	[SQL_UNKNOWN] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND kind IS NULL "
-			"LIMIT 1",
 	/* the index over the ids has all of it */
 	[SQL_IDS] = "SELECT id FROM entries WHERE session_id = ? AND id IS NOT NULL AND seq >= ? AND seq < ?",
 	[SQL_WITHOUT_ID] = "SELECT seq, line FROM entries "

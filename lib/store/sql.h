@@ -91,9 +91,6 @@ enum grove__sql {
 	SQL_NOTED,         /* session_id, rev -> kind, time, lines */
 	SQL_CHANGES,       /* session_id, session_id, since -> rev, lines, kind, id */
 	SQL_LEASE,         /* lease_owner, lease_number, lease_until, session_id */
-	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
-	SQL_LAST_ENTRY,    /* session_id -> the same */
-	SQL_UNKNOWN,       /* session_id -> a row if there are lines that no dialect has examined */
 	SQL_IDS,           /* session_id, from, until -> id */
 	SQL_WITHOUT_ID,    /* session_id, from, until -> seq, line */
 	SQL_LIST,          /* -> project, session, subpath: sessions */
@@ -131,12 +128,6 @@ extern const char *const grove__sql_text[SQL_NR];
 	"length(e.line), e.`stored`, s.lease_number, s.lease_until, " now ", s.lease_owner " \
 	"FROM sessions s LEFT JOIN entries e ON e.session_id = s.session_id AND e.seq = " \
 	"(SELECT max(m.seq) FROM entries m WHERE m.session_id = ?) WHERE s.session_id = ?"
-
-/* SQL_ENTRY and SQL_LAST_ENTRY. For a long line, only its length. */
-#define GROVE__SQL_ENTRY(which) \
-	"SELECT seq, time, kind, role, length(line), id, parent, CASE WHEN length(line) <= " \
-	GROVE__SQL_STR(GROVE__SQL_LONG_LINE) " THEN line END FROM entries " \
-	"WHERE session_id = ? AND " which " ORDER BY seq DESC LIMIT 1"
 
 #define GROVE__SQL_STR_(x) #x
 #define GROVE__SQL_STR(x) GROVE__SQL_STR_(x)
@@ -583,7 +574,5 @@ int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			 struct grove_detail *d);
 int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
 		   void *payload, struct grove_detail *d);
-int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
-			 void *payload, struct grove_detail *d);
 
 #endif

@@ -812,7 +812,6 @@ static const struct grove_store_ops sql_ops = {
 	.lease_renew = grove__sql_lease_renew,
 	.lease_release = grove__sql_lease_release,
 	.lease_get = grove__sql_lease_get,
-	.ancestors = grove__sql_ancestors,
 	.ids = grove__sql_ids,
 	.remove = sql_remove,
 	.rename = sql_rename,

@@ -112,8 +112,6 @@ int grove__log_lease_renew(struct grove_store_log *log, int64_t ms, struct grove
 int grove__log_lease_release(struct grove_store_log *log, struct grove_detail *d);
 int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out,
 			 struct grove_detail *d);
-int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
-			 void *payload, struct grove_detail *d);
 /* Returns true if the store has a list of ids; otherwise lines have to be read. */
 bool grove__log_has_ids(const struct grove_store_log *log);
 int grove__log_ids(struct grove_store_log *log, uint64_t pos, uint64_t until, grove_record_fn *fn,

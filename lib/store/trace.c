@@ -238,16 +238,6 @@ static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out,
 	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
 }
 
-static int trace_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
-			   void *payload, struct grove_detail *d)
-{
-	int rc = grove__log_ancestors(log_of(l)->inner, id, fn, payload, d);
-
-	tell(store_of(l->store), "ancestors", "%s id=%.*s -> %d", log_of(l)->key,
-	     (int)(id.len < 100 ? id.len : 100), id.len ? id.ptr : "", rc);
-	return rc;
-}
-
 static int trace_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d)
 {
@@ -392,7 +382,6 @@ static const struct grove_store_ops trace_ops = {
 	.lease_renew = trace_lease_renew,
 	.lease_release = trace_lease_release,
 	.lease_get = trace_lease_get,
-	.ancestors = trace_ancestors,
 	.ids = trace_ids,
 	.remove = trace_remove,
 	.rename = trace_rename,

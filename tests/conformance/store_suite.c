@@ -328,6 +328,5 @@ size_t store_suite_add(const struct store_kind *kind, struct CMUnitTest *tests, 
 	nr = add_cases(kind, line_cases, nr_line_cases, tests, nr, cap);
 	nr = add_cases(kind, name_cases, nr_name_cases, tests, nr, cap);
 	nr = add_cases(kind, change_cases, nr_change_cases, tests, nr, cap);
-	nr = add_cases(kind, lease_cases, nr_lease_cases, tests, nr, cap);
-	return add_cases(kind, parent_cases, nr_parent_cases, tests, nr, cap);
+	return add_cases(kind, lease_cases, nr_lease_cases, tests, nr, cap);
 }

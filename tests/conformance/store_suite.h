@@ -24,7 +24,7 @@ struct store_kind {
 	bool by_line;           /* positions count lines, not bytes */
 	bool meta;              /* keeps values with a log */
 	bool sees_writers;      /* a rewrite is refused while another handle can write */
-	bool feed;              /* updates lines, tells changes, finds parents */
+	bool feed;              /* updates lines, tells changes */
 	bool open_end;          /* a last line may lack its line end by a value */
 };
 

@@ -93,9 +93,8 @@ struct hard {
 void hard_make(struct hard *h);
 
 /* The cases of the other files. */
-extern const struct CMUnitTest line_cases[], name_cases[], change_cases[], lease_cases[],
-	parent_cases[];
-extern const size_t nr_line_cases, nr_name_cases, nr_change_cases, nr_lease_cases, nr_parent_cases;
+extern const struct CMUnitTest line_cases[], name_cases[], change_cases[], lease_cases[];
+extern const size_t nr_line_cases, nr_name_cases, nr_change_cases, nr_lease_cases;
 int suite_set_up(void **state);
 int suite_tear_down(void **state);
 

@@ -34,13 +34,6 @@ static struct {
 	const struct grove_command *command;
 } got = { .lease = { .size = sizeof(got.lease) } };
 
-static int on_path(void *p, const struct grove_ancestor *e)
-{
-	(void)p;
-	(void)e;
-	return 0;
-}
-
 static int on_edit(void *p, const struct grove_entry *e, struct grove_slice json, struct grove_buf *out)
 {
 	(void)p;
@@ -140,7 +133,6 @@ enum what {
 	X(grove_session_lease_get, LOCKED, grove_session_lease_get(s, &got.lease)) \
 	X(grove_session_value_put, LOCKED, grove_session_value_put(s, "metadata", line)) \
 	X(grove_session_value_get, LOCKED, grove_session_value_get(s, "metadata", &got.buf)) \
-	X(grove_session_ancestors, LOCKED, grove_session_ancestors(s, NULL, on_path, NULL)) \
 	X(grove_session_subagent_each, FREE, grove_session_subagent_each(s, on_agent, NULL)) \
 	X(grove_session_subagent_meta_get, LOCKED, grove_session_subagent_meta_get(s, "x", &got.buf)) \
 	X(grove_session_subagent_meta_put, LOCKED, grove_session_subagent_meta_put(s, "x", line)) \
@@ -348,12 +340,6 @@ static int own_edit(void *p, const struct grove_entry *e, struct grove_slice jso
 	return on_edit(p, e, json, out);
 }
 
-static int own_path(void *p, const struct grove_ancestor *e)
-{
-	call_own();
-	return on_path(p, e);
-}
-
 static int own_artifact(void *p, uint64_t id, const char *name, uint64_t size)
 {
 	call_own();
@@ -406,8 +392,6 @@ static void a_callback_cannot_call_its_own_session(void **state)
 		tried = 0;
 		before = view_of(w, own);
 		OK(w, grove_session_rewrite(own, own_edit, NULL, &nr));
-		was_tried();
-		OK(w, grove_session_ancestors(own, NULL, own_path, NULL));
 		was_tried();
 		OK(w, grove_session_context(own, NULL, sink));
 		was_tried();

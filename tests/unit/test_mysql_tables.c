@@ -151,7 +151,6 @@ static void assert_upgraded(struct world *w)
 	struct grove_store_record rec = { .line = str("ONE!"), .id = str("a"), .kind = 2 };
 	struct grove_store_log_stat st;
 	struct grove_store_log *log;
-	unsigned nr = 0;
 
 	reopen(w, &usual);
 	log = log_of(w, GROVE_STORE_WRITE);
@@ -164,8 +163,6 @@ static void assert_upgraded(struct world *w)
 	OK(grove__log_meta_get(log, "colour", &b, &w->d));
 	OK(grove__store_attach_get(w->st, &key_a, "x", &b, &w->d));
 	assert_string_equal(b.ptr, "btitleredbytes");
-	OK(grove__log_ancestors(log, str("b"), count_line, &nr, &w->d));
-	assert_int_equal(nr, 2);
 	OK(grove__log_update(log, 0, str("one"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
 	OK(add(w, log, str("three"), 2));
 	assert_bytes(w, log, "ONE!\ntwo\nthree\n");

@@ -315,34 +315,7 @@ static void a_session_with_updated_lines_is_verified(void **state)
 	assert_sound(w, false);
 }
 
-/* An import or an older grove left lines of which the columns know nothing. */
-static void a_parent_may_be_in_a_line_that_nobody_looked_at(void **state)
-{
-	struct world *w = *state;
-	struct grove_store_log *log = make(w, LINES("{\"id\":\"a\"}"));
-	struct grove_store_record rec = {
-		.line = str("B"), .id = str("b"), .parent = str("a"), .kind = 2
-	};
-	struct grove_store_appended out;
-	unsigned nr = 0;
-
-	OK(grove__log_append(log, &rec, 1, 1, GROVE_SYNC_NONE, &out, &w->d));
-	FAILS(GROVE_ENOTSUP, "was not examined",
-	      grove__log_ancestors(log, str("b"), count_record, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "was not examined",
-	      grove__log_ancestors(log, str("a"), count_record, &nr, &w->d));
-	rec = (struct grove_store_record){ .line = str("A"), .id = str("a"), .kind = 2 };
-	OK(grove__log_update(log, 0, str("{\"id\":\"a\"}"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
-			     &w->d));
-	nr = 0;
-	OK(grove__log_ancestors(log, str("b"), count_record, &nr, &w->d));
-	assert_int_equal(nr, 2);
-	FAILS(GROVE_ENOTFOUND, "no such entry",
-	      grove__log_ancestors(log, str("c"), count_record, &nr, &w->d));
-	grove__log_close(log);
-}
-
-static void an_entry_is_found_by_an_index(void **state)
+static void lines_without_an_id_are_found_in_an_index(void **state)
 {
 	struct world *w = *state;
 	sqlite3 *db;
@@ -351,7 +324,7 @@ static void an_entry_is_found_by_an_index(void **state)
 
 	grove__log_close(make(w, LINES("one")));
 	db = raw_open(w);
-	snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", grove__sql_text[SQL_ENTRY]);
+	snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", grove__sql_text[SQL_WITHOUT_ID]);
 	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	assert_non_null(strstr((const char *)sqlite3_column_text(st, 3), "entries_id"));
@@ -456,8 +429,7 @@ int main(void)
 		TEST(generation_and_rev_count_what_they_should),
 		TEST(an_update_does_not_touch_the_rows_behind_it),
 		TEST(a_session_with_updated_lines_is_verified),
-		TEST(a_parent_may_be_in_a_line_that_nobody_looked_at),
-		TEST(an_entry_is_found_by_an_index),
+		TEST(lines_without_an_id_are_found_in_an_index),
 		TEST(a_missing_line_is_damage_and_no_shift),
 	};
 

@@ -96,7 +96,7 @@ static void use_version_2(struct world *w)
 	struct grove_store_log_stat st;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_store_appended out;
-	unsigned kinds = 0, nr = 0;
+	unsigned kinds = 0;
 
 	OK(grove__log_stat(log, &st, &w->d));
 	assert_int_equal(st.base, 4);
@@ -117,8 +117,6 @@ static void use_version_2(struct world *w)
 	assert_int_equal(kinds, 223);
 	OK(grove__log_stat(log, &st, &w->d));
 	assert_int_equal(st.base, 7);
-	OK(grove__log_ancestors(log, str("e2"), count_record, &nr, &w->d));
-	assert_int_equal(nr, 2);
 	OK(grove__log_lease_take(log, "me", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 1);
 	other = log_of(w, &key_a, GROVE_STORE_WRITE);

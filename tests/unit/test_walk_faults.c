@@ -471,13 +471,6 @@ static int on_piece(void *payload, const struct grove_piece *p)
 	return enough();
 }
 
-static int on_up(void *payload, const struct grove_ancestor *e)
-{
-	(void)payload;
-	(void)e;
-	return enough();
-}
-
 static int ask_view(const struct stage *st, struct grove_view *v)
 {
 	struct grove_context_options llm = { .size = sizeof(llm), .flags = GROVE_CONTEXT_LLM | GROVE_CONTEXT_EXPLAIN };
@@ -536,8 +529,6 @@ static int act_lazy(const struct stage *st, struct grove *g)
 	struct grove_session *s;
 	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_READ | GROVE_OPEN_LAZY, &s);
 
-	rc = rc ? rc : grove_session_ancestors(s, NULL, on_up, NULL);
-	rc = rc ? rc : grove_session_ancestors(s, st->id, on_up, NULL);
 	rc = rc ? rc : grove_session_context(s, NULL, sink);
 	grove_session_close(s);
 	return rc;

@@ -101,10 +101,20 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *connection, char *
 	return strlen(text);
 }
 
+/* Sends the reply. Streams have limits of their own. */
+static enum MHD_Result send_reply(struct request *r)
+{
+	enum MHD_Result rc = reply_queue(r);
+
+	if (!r->stream)
+		peer_sends(r->server->peers, r->peer, r->sent);
+	return rc;
+}
+
 static enum MHD_Result refuse(struct request *r, unsigned status)
 {
 	reply_error(r, r->detail.code, status);
-	return reply_queue(r);
+	return send_reply(r);
 }
 
 static enum MHD_Result begin(struct request *r)
@@ -153,7 +163,6 @@ static enum MHD_Result dispatch(struct request *r)
 
 	r->dispatched = 1;
 	atomic_fetch_add(&r->server->replying, 1);
-	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	if (r->body_too_big) {
 		r->close = 1;
 		reply_fail(r, GROVE_ETOOBIG, "a body can have at most %u bytes", route_body_max(r));
@@ -161,10 +170,13 @@ static enum MHD_Result dispatch(struct request *r)
 	}
 	if (r->route->pace == PACE_QUICK) {
 		route_run(r);
-		return reply_queue(r);
+		return send_reply(r);
 	}
-	if (r->route->pace == PACE_SHARED && recent_answer(r->server->recent, r, &rc))
+	if (r->route->pace == PACE_SHARED && recent_answer(r->server->recent, r, &rc)) {
+		peer_sends(r->server->peers, r->peer, r->sent);
 		return rc;
+	}
+	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	MHD_suspend_connection(r->connection);
 	request_ref(r);
 	if (pool_submit(r->server->pool, r, work)) {
@@ -199,7 +211,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
 	}
 	if (!r->dispatched)
 		return dispatch(r);
-	return atomic_load(&r->answered) ? reply_queue(r) : MHD_YES;
+	return atomic_load(&r->answered) ? send_reply(r) : MHD_YES;
 }
 
 /* ------------------------------------------------------------------ the log */
@@ -248,7 +260,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **con_c
 		metrics_count(r->server->metrics, r, us, sent);
 		if (!r->server->set->quiet)
 			log_access(r, us, sent);
-		peer_enter(r->server->peers, r->peer, PEER_HEADER);
+		peer_enter(r->server->peers, r->peer, PEER_IDLE);
 	}
 	request_unref(r);
 }
@@ -275,11 +287,11 @@ static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, so
 {
 	struct listener *l = cls;
 
+	(void)address;
 	(void)len;
 	if (atomic_load(&l->server->stopping))
 		return MHD_NO;
-	if (!l->is_unix && !peers_accept(l->server->peers, address))
-		return MHD_NO;
+	peers_make_room(l->server->peers);
 	return MHD_YES;
 }
 

@@ -2,11 +2,18 @@
  * peer.c: the clients at the other end of our connections.
  *
  * libmicrohttpd closes an idle connection, but a client that sends one byte per second can
- * keep one open forever. So a thread checks all connections once a second, and shuts down
- * the sockets of those that have not sent a complete header in time or whose body arrives
- * too slowly. We never close a socket: libmicrohttpd notices the shutdown and does that. It
- * calls peer_end() first, under the same lock, so we never shut down a descriptor that has
- * been reused.
+ * keep one open forever. So a thread looks at all connections once a second, and shuts down
+ * the sockets of those that have not sent a complete header in time, or whose body arrives
+ * or whose reply leaves too slowly. We never close a socket: libmicrohttpd notices the
+ * shutdown and does that. It calls peer_end() first, under the same lock, so we never shut
+ * down a descriptor that has been reused.
+ *
+ * Connections whose next header is not complete are waiting: those that have to send it
+ * (PEER_HEADER), and those that may be idle between two requests (PEER_IDLE). As
+ * libmicrohttpd does not tell when the first byte of the next header arrives, the kernel is
+ * asked how many it has received. The waiting ones of each address are in two queues. If
+ * there are too many connections, the address that has the most waiting ones loses the one
+ * that has waited longest, so nobody can keep others out by opening more of them.
  */
 #include "peer.h"
 
@@ -15,8 +22,8 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,32 +32,169 @@
 #include <unistd.h>
 
 #define BODY_GRACE_MS 10000
-#define BODY_BYTES_PER_SECOND 1024
+#define BYTES_PER_SECOND 1024        /* the least, of a body or a reply */
+#define HEADER_GRACE_MS 1000         /* after which a connection counts as one without a header */
+#define CROWDED (CONNECTIONS_MAX / 8 * 7)
+#define SLOTS 256u                   /* a power of two */
+
+/* Connections that wait, those that have waited longest first. */
+struct queue {
+	struct peer *first, *last;
+};
+
+/* Where connections come from: an address, or an IPv6 network, whose owner has all of its addresses. */
+struct place {
+	struct place *next;
+	char name[64];
+	unsigned peers;              /* its connections */
+	unsigned waiting;            /* how many of them are in the queues: */
+	struct queue header, idle;
+};
 
 struct peers {
 	pthread_mutex_t lock;
 	pthread_cond_t stop_cond;
 	pthread_t sweeper;
 	struct peer *first;
+	struct place *place[SLOTS];
 	unsigned nr;
+	unsigned cut;                /* how many were shut down, and have not ended */
 	int stop;
 };
 
+/* ------------------------------------------------------------------ waiting */
+
+/* All of this needs the lock. */
+static struct queue *queue_of(struct peer *p)
+{
+	return p->phase == PEER_HEADER ? &p->place->header : p->phase == PEER_IDLE ? &p->place->idle : NULL;
+}
+
+static void enqueue(struct peer *p)
+{
+	struct queue *q = queue_of(p);
+
+	if (!q || p->cut)
+		return;
+	p->before = q->last;
+	p->behind = NULL;
+	if (q->last)
+		q->last->behind = p;
+	else
+		q->first = p;
+	q->last = p;
+	p->place->waiting++;
+}
+
+static void dequeue(struct peer *p)
+{
+	struct queue *q = queue_of(p);
+
+	if (!q || p->cut)
+		return;
+	if (p->before)
+		p->before->behind = p->behind;
+	else
+		q->first = p->behind;
+	if (p->behind)
+		p->behind->before = p->before;
+	else
+		q->last = p->before;
+	p->place->waiting--;
+}
+
+static void enter(struct peer *p, int phase, int64_t now, int64_t allowed)
+{
+	dequeue(p);
+	p->phase = phase;
+	p->since = now;
+	p->allowed = allowed;
+	enqueue(p);
+}
+
+static void cut(struct peers *all, struct peer *p)
+{
+	if (p->cut)
+		return;
+	dequeue(p);
+	p->cut = 1;
+	all->cut++;
+	shutdown(p->fd, SHUT_RDWR);
+}
+
+/* Of all that wait at the address that has the most of them, the one that has waited longest. */
+static struct peer *longest_waiting(struct peers *all)
+{
+	struct place *most = NULL;
+	struct peer *p, *q;
+
+	for (unsigned i = 0; i < SLOTS; i++)
+		for (struct place *x = all->place[i]; x; x = x->next)
+			if (x->waiting && (!most || x->waiting > most->waiting))
+				most = x;
+	if (!most)
+		return NULL;
+	p = most->header.first;
+	q = most->idle.first;
+	return !p || (q && q->since < p->since) ? q : p;
+}
+
+void peers_make_room(struct peers *all)
+{
+	struct peer *p;
+
+	pthread_mutex_lock(&all->lock);
+	if (all->nr - all->cut >= CROWDED && (p = longest_waiting(all)))
+		cut(all, p);
+	pthread_mutex_unlock(&all->lock);
+}
+
 /* -------------------------------------------------------------------- sweep */
+
+/* Returns how many bytes the client has sent so far, or 0 if the system does not tell. */
+static uint64_t bytes_of(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) ? 0 : info.tcpi_bytes_received;
+}
 
 static int too_slow(const struct peer *p, int64_t now)
 {
 	int64_t ms = now - p->since;
 
-	switch (p->phase) {
-	case PEER_HEADER:
-		return ms > p->allowed;
-	case PEER_BODY:
-		return ms > BODY_GRACE_MS &&
-		       p->received < (uint64_t)(ms / 1000) * BODY_BYTES_PER_SECOND;
-	default:
-		return 0;
+	if (p->phase == PEER_BODY)
+		return ms > BODY_GRACE_MS && p->received < (uint64_t)(ms / 1000) * BYTES_PER_SECOND;
+	return p->allowed && ms > p->allowed;
+}
+
+/* Closes those that have been without a header for longest, of an address that has too many of them. */
+static void thin_out(struct peers *all, struct place *x, int64_t now)
+{
+	struct peer *p = x->header.first;
+	unsigned nr = 0;
+
+	for (; p && now - p->since > HEADER_GRACE_MS; p = p->behind)
+		nr++;
+	for (; nr > HEADERLESS_MAX; nr--)
+		cut(all, x->header.first);
+}
+
+static void look_at_all(struct peers *all)
+{
+	int64_t now = now_ms();
+
+	for (struct peer *p = all->first; p; p = p->next) {
+		if (p->phase == PEER_IDLE && !p->cut && p->bytes && bytes_of(p->fd) > p->bytes)
+			enter(p, PEER_HEADER, now, HEADER_SECONDS * 1000);
+		if (too_slow(p, now))
+			cut(all, p);
 	}
+	for (unsigned i = 0; i < SLOTS; i++)
+		for (struct place *x = all->place[i]; x; x = x->next)
+			if (*x->name)
+				thin_out(all, x, now);
 }
 
 static void *sweep(void *payload)
@@ -60,11 +204,7 @@ static void *sweep(void *payload)
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->stop) {
-		int64_t now = now_ms();
-
-		for (struct peer *p = all->first; p; p = p->next)
-			if (too_slow(p, now))
-				shutdown(p->fd, SHUT_RDWR);
+		look_at_all(all);
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec++;
 		pthread_cond_timedwait(&all->stop_cond, &all->lock, &until);
@@ -145,24 +285,63 @@ static int is_loopback(const char *address)
 	return !*address || !strncmp(address, "127.", 4) || !strcmp(address, "::1");
 }
 
-int peers_accept(struct peers *p, const struct sockaddr *address)
-{
-	char text[64];
-	unsigned nr = 0;
+/* ---------------------------------------------------------- where they come from */
 
-	address_text(address, text, sizeof(text));
-	pthread_mutex_lock(&p->lock);
-	for (const struct peer *q = p->first; q && nr < HEADERLESS_MAX; q = q->next)
-		nr += q->phase == PEER_HEADER && q->allowed == HEADER_SECONDS * 1000 &&
-		      !strcmp(q->address, text);
-	pthread_mutex_unlock(&p->lock);
-	return nr < HEADERLESS_MAX;
+static void name_place(char *out, size_t size, const struct sockaddr *address, const char *text)
+{
+	union { const struct sockaddr *any; const struct sockaddr_in6 *v6; } u = { address };
+	struct in6_addr net = { 0 };
+
+	if (strchr(text, ':')) {
+		memcpy(&net, &u.v6->sin6_addr, 8);
+		inet_ntop(AF_INET6, &net, out, (socklen_t)size);
+	} else {
+		snprintf(out, size, "%s", text);
+	}
 }
+
+static struct place **find_place(struct peers *all, const char *name)
+{
+	struct place **p;
+	uint32_t h = 2166136261u;
+
+	for (const char *c = name; *c; c++)
+		h = (h ^ (unsigned char)*c) * 16777619u;
+	for (p = &all->place[(h ^ h >> 16) & (SLOTS - 1)]; *p && strcmp((*p)->name, name) != 0; p = &(*p)->next)
+		;
+	return p;
+}
+
+/* Finds the place, or adds it. */
+static struct place *take_place(struct peers *all, const char *name)
+{
+	struct place **p = find_place(all, name);
+
+	if (!*p && (*p = calloc(1, sizeof(**p))))
+		snprintf((*p)->name, sizeof((*p)->name), "%s", name);
+	if (*p)
+		(*p)->peers++;
+	return *p;
+}
+
+static void leave_place(struct peers *all, struct place *x)
+{
+	struct place **p;
+
+	if (--x->peers)
+		return;
+	p = find_place(all, x->name);
+	*p = x->next;
+	free(x);
+}
+
+/* ------------------------------------------------------------- one connection */
 
 struct peer *peer_begin(struct peers *all, const struct listener *l, int fd,
 			const struct sockaddr *address)
 {
 	struct peer *p = calloc(1, sizeof(*p));
+	char name[64];
 
 	if (!p)
 		return NULL;
@@ -170,15 +349,25 @@ struct peer *peer_begin(struct peers *all, const struct listener *l, int fd,
 	p->listener = l;
 	address_text(address, p->address, sizeof(p->address));
 	p->loopback = is_loopback(p->address);
-	p->since = now_ms();
-	p->allowed = HEADER_SECONDS * 1000;
+	name_place(name, sizeof(name), address, p->address);
 	pthread_mutex_lock(&all->lock);
-	p->next = all->first;
-	if (p->next)
-		p->next->prev = p;
-	all->first = p;
-	all->nr++;
+	p->place = take_place(all, name);
+	if (p->place) {
+		p->phase = PEER_HEADER;
+		p->since = now_ms();
+		p->allowed = HEADER_SECONDS * 1000;
+		enqueue(p);
+		p->next = all->first;
+		if (p->next)
+			p->next->prev = p;
+		all->first = p;
+		all->nr++;
+	}
 	pthread_mutex_unlock(&all->lock);
+	if (!p->place) {
+		free(p);
+		return NULL;
+	}
 	return p;
 }
 
@@ -187,6 +376,8 @@ void peer_end(struct peers *all, struct peer *p)
 	if (!p)
 		return;
 	pthread_mutex_lock(&all->lock);
+	dequeue(p);
+	leave_place(all, p->place);
 	if (p->next)
 		p->next->prev = p->prev;
 	if (p->prev)
@@ -194,18 +385,27 @@ void peer_end(struct peers *all, struct peer *p)
 	else
 		all->first = p->next;
 	all->nr--;
+	all->cut -= p->cut;
 	pthread_mutex_unlock(&all->lock);
 	free(p);
 }
 
 void peer_enter(struct peers *all, struct peer *p, int phase)
 {
+	uint64_t bytes = phase == PEER_IDLE ? bytes_of(p->fd) : 0;
+
 	pthread_mutex_lock(&all->lock);
-	p->phase = phase;
-	p->since = now_ms();
+	/* libmicrohttpd limits the time without any traffic */
+	enter(p, phase, now_ms(), phase == PEER_IDLE ? (IDLE_SECONDS + HEADER_SECONDS) * 1000 : 0);
+	p->bytes = bytes;
 	p->received = 0;
-	/* a connection may be idle between requests; libmicrohttpd limits that time */
-	p->allowed = (IDLE_SECONDS + HEADER_SECONDS) * 1000;
+	pthread_mutex_unlock(&all->lock);
+}
+
+void peer_sends(struct peers *all, struct peer *p, uint64_t bytes)
+{
+	pthread_mutex_lock(&all->lock);
+	enter(p, PEER_REPLY, now_ms(), IDLE_SECONDS * 1000 + (int64_t)(bytes / BYTES_PER_SECOND) * 1000);
 	pthread_mutex_unlock(&all->lock);
 }
 

@@ -13,14 +13,19 @@ int peers_new(struct peers **out);
 /* Call after all connections have ended. */
 void peers_free(struct peers *p);
 
-/* Returns true if the address may open another connection. */
-int peers_accept(struct peers *p, const struct sockaddr *address);
+/*
+ * Called before a connection begins. If there are almost too many, closes one that waits
+ * for a request.
+ */
+void peers_make_room(struct peers *p);
 /* Called when a connection begins or ends. Returns NULL if out of memory. */
 struct peer *peer_begin(struct peers *p, const struct listener *l, int fd,
 			const struct sockaddr *address);
 void peer_end(struct peers *p, struct peer *peer);
 /* Records what the connection does from now on, for the sweep. */
 void peer_enter(struct peers *p, struct peer *peer, int phase);
+/* A reply of so many bytes is sent from now on: a client that reads too slowly is cut off. */
+void peer_sends(struct peers *p, struct peer *peer, uint64_t bytes);
 void peer_received(struct peers *p, struct peer *peer, size_t bytes);
 
 /* Returns which local user is at the other end. The kernel is asked once per connection. */

@@ -31,7 +31,7 @@
 #define CONNECTION_MEMORY (32u << 10)
 #define HEADER_SECONDS 15
 #define IDLE_SECONDS 60
-#define HEADERLESS_MAX 64         /* connections per address that have not sent a header */
+#define HEADERLESS_MAX 64         /* connections per address whose header is not complete */
 #define LISTENERS_MAX 8
 
 enum scope {
@@ -45,6 +45,7 @@ struct events;
 struct held;
 struct helds;
 struct metrics;
+struct place;
 struct pool;
 struct recent;
 struct route;
@@ -103,10 +104,15 @@ struct peer {
 	int loopback;
 	enum peer_user user;
 	/* For the sweep; protected by the lock of all peers. */
-	enum { PEER_HEADER, PEER_BODY, PEER_REPLY } phase;
+	struct place *place;     /* where it comes from */
+	struct peer *before, *behind;   /* in one of its queues */
+	/* a header is to come, or may come after a pause; a body comes; there is something to reply */
+	enum { PEER_HEADER, PEER_IDLE, PEER_BODY, PEER_REPLY } phase;
 	int64_t since;           /* ms: when this phase began */
-	int64_t allowed;         /* ms until the header must be complete */
+	int64_t allowed;         /* ms until it must end; 0: no limit */
+	uint64_t bytes;          /* idle: bytes that had come when that began; 0: unknown */
 	uint64_t received;       /* bytes of the body so far */
+	int cut;                 /* it was shut down */
 };
 
 /* Who is asking. */

@@ -310,48 +310,6 @@ GROVE_API int grove_session_append_label(struct grove_session *s, const char *ta
 GROVE_API int grove_session_set_name(struct grove_session *s, const char *name,
 				     enum grove_name_source by, struct grove_append_result *out);
 
-/*
- * Hosts that hold the conversation themselves (Claude Code) pass their whole list of
- * messages again and again; what is already stored is skipped. GROVE_ENOTSUP for other
- * agents.
- */
-struct grove_record_options {
-	size_t size;
-	/*
-	 * The entry to begin below, if the host knows it. NULL: the last message of the
-	 * list that is stored and has only stored ones before it. (A message that a
-	 * compaction kept comes after new ones, and is not used as a parent.)
-	 */
-	const char *parent;
-	int side;                    /* a side chain, of a sub-agent */
-	const char *agent_id;        /* NULL: none */
-	const char *team_name, *agent_name;
-	const char *entrypoint;      /* NULL: "grove" */
-	/*
-	 * Decides how much of a message is stored. Returns 0 if `out` has what is to be
-	 * stored, 1 to store all of it, or a negative error.
-	 */
-	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
-	void *filter_payload;
-	enum grove_sync sync;
-};
-/*
- * Stores the messages that are new, each below the right one: a tool's result below its
- * call, a compaction boundary without a parent, others below the previous one. Progress
- * is never stored. *last is the id that the next message goes below (NULL: none yet).
- * All are stored, or none. Claude's list reads only the last 64 KiB of a file, so
- * metadata lines are appended again when they drift out of that window.
- */
-GROVE_API int grove_session_record(struct grove_session *s, const struct grove_slice *messages,
-				   size_t nr, const struct grove_record_options *opt,
-				   const char **last);
-/*
- * Only appends those metadata lines again, for instance when a conversation ends.
- * *written is the number of lines; `written` may be NULL. The lines are searched for in
- * the last 8 MiB.
- */
-GROVE_API int grove_session_restate(struct grove_session *s, size_t *written);
-
 /* --------------------------------------------------------------------- leaf */
 
 /* Returns the entry that the next append goes below; NULL before the first one. */

@@ -710,43 +710,6 @@ int grove_session_set_name(struct grove_session *s, const char *name, enum grove
 	return appended(s, rc, &r, out, &d);
 }
 
-int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
-			 const struct grove_record_options *opt, const char **last)
-{
-	struct grove_record_options o;
-	struct grove_store_log *log;
-	struct grove_detail d;
-	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
-
-	if (!rc)
-		rc = grove__session_enter(s, &d);
-	if (rc)
-		return grove__api_session_told(s, rc, &d);
-	rc = grove__session_record(s, messages, nr, &o, last, &d);
-	log = s->held ? NULL : s->log;
-	grove__session_unlock(s);
-	if (!rc && log && o.sync == GROVE_SYNC_ALWAYS)
-		rc = grove__log_sync(log, &d);
-	return grove__api_session_told(s, rc, &d);
-}
-
-static int restate(struct grove_session *s, size_t *written, struct grove_detail *d)
-{
-	size_t nr = 0;
-	int rc = grove__session_restate(s, &nr, d);
-
-	if (written)
-		*written = nr;
-	return rc;
-}
-
-int grove_session_restate(struct grove_session *s, size_t *written)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, restate(s, written, &d));
-}
-
 /* ---------------------------------------------------- changes and artifacts */
 
 int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn, void *payload,

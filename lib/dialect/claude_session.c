@@ -554,68 +554,6 @@ static int adopt(struct grove_slice line, const char *session, struct grove_slic
 	return rc;
 }
 
-/* Turns a planned message into an input. */
-static int planned_input(const struct grove__list_in *in, const struct grove__claude_planned *p,
-			 struct grove_buf *kept, struct grove_buf *out)
-{
-	struct grove_slice m = in->messages[p->message];
-	struct grove_slice above = p->logical.ptr ? p->logical : p->parent;
-	struct grove_buf parent = GROVE_BUF_INIT;
-	struct grove__json_change ch[2] = { { .path = { "parentUuid" } }, { .path = { "isSidechain" } } };
-	int rc = in->filter ? in->filter(in->filter_payload, m, kept) : 1;
-
-	if (rc < 0)
-		return rc;
-	if (!rc)
-		m = grove__buf_slice(kept);
-	rc = grove__json_put_nullable(&parent, above);
-	ch[0].value = grove__buf_slice(&parent);
-	ch[1].value = grove__slice_str("true");
-	rc = rc ? rc : grove__json_edit(out, m, ch, p->side ? 2 : 1);
-	grove__buf_release(&parent);
-	return rc;
-}
-
-static int plan(const struct grove__list_in *in, int (*fn)(void *payload, struct grove_slice json),
-		void *payload, struct grove_buf *last, struct grove_detail *d)
-{
-	struct grove__claude_list list = { in->messages, in->nr, in->stored, in->stored_payload, in->hint,
-					   in->side, in->seed };
-	struct grove_buf kept = GROVE_BUF_INIT, json = GROVE_BUF_INIT;
-	struct grove__claude_plan p;
-	int rc = grove__claude_plan(&list, &p, d);
-
-	for (size_t i = 0; i < p.nr && !rc; i++) {
-		grove__buf_clear(&kept);
-		grove__buf_clear(&json);
-		rc = planned_input(in, &p.items[i], &kept, &json);
-		rc = rc ? rc : fn(payload, grove__buf_slice(&json));
-	}
-	if (!rc && p.last.ptr)
-		rc = grove__buf_add_slice(last, p.last);
-	grove__claude_plan_release(&p);
-	grove__buf_release(&kept);
-	grove__buf_release(&json);
-	return rc;
-}
-
-static int tail_type(struct grove_slice line)
-{
-	return grove__claude_tail_type(grove__json_get(line, "type"));
-}
-
-static int tail_lines(const struct grove__tail_line *last, uint64_t more,
-		      int (*fn)(void *payload, struct grove_slice line), void *payload)
-{
-	struct grove__claude_tail_line own[CLAUDE_TAILS];
-
-	_Static_assert(CLAUDE_TAILS <= GROVE__TAILS, "the table has room");
-	for (size_t i = 0; i < CLAUDE_TAILS; i++)
-		own[i] = (struct grove__claude_tail_line){ last[i].line, last[i].distance,
-							   last[i].followed };
-	return grove__claude_tail_lines(own, more, fn, payload);
-}
-
 struct grove__copying {
 	struct grove__claude_fork fork;
 };
@@ -733,11 +671,6 @@ static const struct grove__dialect_tally tally = {
 	.begun = list_begun,
 };
 
-static const struct grove__dialect_tail tail = {
-	.type = tail_type,
-	.lines = tail_lines,
-};
-
 static const struct grove__dialect_rules rules = {
 	.new = chain_new,
 	.free = chain_free,
@@ -828,8 +761,6 @@ const struct grove__dialect grove__dialect_claude = {
 		.starts_file = grove__claude_starts_file,
 		.relink = grove__claude_relink,
 		.split = grove__claude_split,
-		.plan = plan,
-		.tail = &tail,
 		.written_by = written_by,
 		.relocate = relocate,
 	},

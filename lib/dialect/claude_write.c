@@ -270,23 +270,21 @@ static int put_parent(struct grove_buf *out, const struct record *r, struct grov
 	return parent.ptr ? put_text(out, names[G_LOGICAL], parent) : 0;
 }
 
-static int put_head(struct grove_buf *out, const struct record *r, const struct grove__about *about,
-		    struct grove_buf *target)
+static int put_head(struct grove_buf *out, const struct record *r, struct grove_buf *target)
 {
 	int rc = put_parent(out, r, target);
 
 	if (!rc)
 		rc = r->given[G_SIDECHAIN].ptr
 			     ? put_given(out, r, G_SIDECHAIN, NULL)
-			     : put_raw(out, names[G_SIDECHAIN],
-				       grove__slice_str(about->side ? "true" : "false"));
+			     : put_raw(out, names[G_SIDECHAIN], grove__slice_str("false"));
 	if (!rc)
-		rc = put_given(out, r, G_TEAM, about->team);
+		rc = put_given(out, r, G_TEAM, NULL);
 	if (!rc)
-		rc = put_given(out, r, G_AGENT_NAME, about->agent_name);
+		rc = put_given(out, r, G_AGENT_NAME, NULL);
 	if (!rc)
-		rc = put_given(out, r, G_PROMPT, about->prompt);
-	return rc ? rc : put_given(out, r, G_AGENT, about->agent);
+		rc = put_given(out, r, G_PROMPT, NULL);
+	return rc ? rc : put_given(out, r, G_AGENT, NULL);
 }
 
 /* A prompt has its other members after its time, all others before their uuid. */
@@ -316,7 +314,7 @@ static int put_body(struct grove_buf *out, const struct record *r)
 static int put_tail(struct grove_buf *out, const struct record *r, const struct grove__about *about)
 {
 	const char *const said[] = { "external",      about->entrypoint, about->cwd, about->session,
-				     about->version, about->branch,     about->slug };
+				     about->version, about->branch,     NULL };
 	int rc = 0;
 
 	for (unsigned i = G_USER_TYPE; i <= G_SLUG && !rc; i++)
@@ -330,7 +328,7 @@ static int compose_record(struct record *r, const struct grove__about *about, st
 	int rc = grove__buf_add_char(out, '{');
 
 	if (!rc)
-		rc = put_head(out, r, about, target);
+		rc = put_head(out, r, target);
 	if (!rc)
 		rc = put_body(out, r);
 	if (!rc)

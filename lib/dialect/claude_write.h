@@ -1,9 +1,9 @@
 /*
  * dialect/claude_write.h: writing Claude Code's lines.
  *
- * claude_write.c composes a line, claude_record.c decides which records of a host's list
- * are written and below what, and claude_fork.c copies records into another session. All of
- * this is pure: callbacks supply what is in the log.
+ * claude_write.c composes a line, claude_split.c divides a reply into records, and
+ * claude_fork.c copies records into another session. All of this is pure: callbacks supply
+ * what is in the log.
  */
 #ifndef GROVE_DIALECT_CLAUDE_WRITE_H
 #define GROVE_DIALECT_CLAUDE_WRITE_H
@@ -46,7 +46,7 @@ int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 /* The line that says that a session now works in `cwd`; compose() adds the id. */
 int grove__claude_relocated(const char *cwd, struct grove_buf *out);
 
-/* --- claude_record.c: what a host hands over --- */
+/* --- claude_split.c: a reply of several blocks --- */
 
 /*
  * Splits a reply of several blocks, bare or in a record, into a reply per block, all with
@@ -56,82 +56,6 @@ int grove__claude_relocated(const char *cwd, struct grove_buf *out);
  */
 int grove__claude_split(struct grove_slice json, const uint8_t random[16],
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
-
-/* A record to be written. Texts belong to the plan. */
-struct grove__claude_planned {
-	size_t message;              /* its index in the list */
-	struct grove_slice uuid;
-	struct grove_slice parent;   /* ptr NULL if none */
-	struct grove_slice logical;  /* of a boundary; ptr NULL if none */
-	bool side;                   /* of a side chain */
-};
-
-struct grove__claude_plan {
-	struct grove__claude_planned *items;
-	size_t nr, cap;
-	struct grove_slice start;    /* the parent of the first one; ptr NULL if none */
-	struct grove_slice last;     /* the parent of the next one; ptr NULL if none */
-	struct grove__idmap map;     /* uuid → item */
-	struct grove__arena texts;
-};
-
-struct grove__claude_list {
-	const struct grove_slice *messages;  /* records with uuids: valid JSON */
-	size_t nr;
-	bool (*stored)(void *payload, struct grove_slice uuid);
-	void *payload;
-	struct grove_slice hint;     /* where to begin; ptr NULL if unknown */
-	bool side;                   /* a sub-agent's own list */
-	uint64_t seed;
-};
-
-/*
- * Decides which of a host's messages are written, and below what. Those that are stored and
- * precede the first new one are the prefix; the new ones begin below the last of them. A
- * stored message that comes later is not a parent: a compaction keeps messages, and lists
- * them after its summary.
- *
- *	stored  a b      list  a b C D       C below b, D below C
- *	stored  a b      list  B S b C       B a boundary (logical: the hint), S, C below S
- *
- * Progress is not written and does not end the prefix. A tool's result goes below the
- * record of its call, if that is stored or planned. `out` is replaced and must not move;
- * release it in any case. Returns 0, GROVE_EINVAL with a reason for a message without a
- * uuid, or GROVE_ENOMEM.
- */
-int grove__claude_plan(const struct grove__claude_list *list, struct grove__claude_plan *out,
-		       struct grove_detail *d);
-void grove__claude_plan_release(struct grove__claude_plan *p);
-
-/* Other programs' lists look for these only in the last bytes of a log. */
-#define CLAUDE_TAIL_WINDOW 65536
-enum grove__claude_tail {
-	CLAUDE_TAIL_LAST_PROMPT,
-	CLAUDE_TAIL_CUSTOM_TITLE,
-	CLAUDE_TAIL_AI_TITLE,
-	CLAUDE_TAIL_TAG,
-	CLAUDE_TAIL_AGENT_NAME,
-	CLAUDE_TAIL_MODE,
-	CLAUDE_TAIL_PERMISSION_MODE,
-	CLAUDE_TAIL_LATCH,
-	CLAUDE_TAIL_PR_LINK,
-	CLAUDE_TAILS
-};
-/* The last line of such a type that is still valid. */
-struct grove__claude_tail_line {
-	struct grove_slice line;     /* without its line end; ptr NULL if none */
-	uint64_t distance;           /* from its first byte to the end of the log */
-	bool followed;               /* a record of the conversation came after it */
-};
-/* Returns the index of a type (raw, with quotes) in such a table, or -1. */
-int grove__claude_tail_type(struct grove_slice raw_type);
-/*
- * Reports the lines to write again, in order, so that all are within the window after they
- * and `more` bytes have been appended. They must not change meaning: a leaf choice that was
- * followed by a record is no longer repeated. Returns 0, GROVE_ENOMEM, or the result of fn.
- */
-int grove__claude_tail_lines(const struct grove__claude_tail_line last[CLAUDE_TAILS], uint64_t more,
-			     int (*fn)(void *payload, struct grove_slice line), void *payload);
 
 /* --- claude_fork.c: records in another session --- */
 

@@ -390,10 +390,7 @@ struct grove__input {
 
 /* What each record of a log says about its session, if there is no header to say it. */
 struct grove__about {
-	const char *session, *cwd, *version, *branch, *entrypoint;
-	/* NULL where absent */
-	const char *agent, *team, *agent_name, *slug, *prompt;
-	bool side;                   /* the record belongs to a side chain */
+	const char *session, *cwd, *version, *branch, *entrypoint;   /* NULL where absent */
 };
 
 /* The place of an entry that is to be written. */
@@ -403,48 +400,6 @@ struct grove__place {
 	struct grove_slice parent;   /* ptr NULL: none */
 	int64_t time;
 	struct grove_slice stamp;    /* raw JSON, to be kept instead of `time`; ptr NULL: none */
-};
-
-/* A host's own list of messages, of which the new ones are to be stored. */
-struct grove__list_in {
-	const struct grove_slice *messages;  /* JSON, each with an id */
-	size_t nr;
-	bool (*stored)(void *payload, struct grove_slice id);
-	/*
-	 * Decides what of a message is stored. Returns 0 if it is in `out`, 1 for all
-	 * of it. NULL: all.
-	 */
-	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
-	void *stored_payload, *filter_payload;
-	struct grove_slice hint;             /* the entry to begin below; ptr NULL: not known */
-	bool side;
-	uint64_t seed;
-};
-
-/* The last line of a kind that other programs look for near the end of a log. */
-#define GROVE__TAILS 16
-struct grove__tail_line {
-	struct grove_slice line;             /* ptr NULL: there is none */
-	uint64_t distance;                   /* from its beginning to the end of the log */
-	bool followed;                       /* an entry of the tree comes after it */
-};
-
-/*
- * Claude's list reads only the last 64 KiB of a file, so lines about the session
- * are appended again when they drift out of that window.
- */
-struct grove__dialect_tail {
-	/*
-	 * Required. Returns the index of such a line in a table of GROVE__TAILS; -1 for
-	 * other lines.
-	 */
-	int (*type)(struct grove_slice line);
-	/*
-	 * Required. Calls `fn` with those lines that must be written again to be found
-	 * after `more` bytes.
-	 */
-	int (*lines)(const struct grove__tail_line *last, uint64_t more, grove__json_fn *fn,
-		     void *payload);
 };
 
 struct grove__dialect_write {
@@ -492,16 +447,6 @@ struct grove__dialect_write {
 	 */
 	int (*split)(struct grove_slice json, const uint8_t random[16], grove__json_fn *fn,
 		     void *payload);
-	/*
-	 * Optional. Calls `fn` with each message of a host's list that is to be stored,
-	 * as an input that names its parent. `last` is the id below which the next one
-	 * goes. GROVE_EINVAL with a reason. NULL: grove_session_record() is not
-	 * supported.
-	 */
-	int (*plan)(const struct grove__list_in *in, grove__json_fn *fn, void *payload,
-		    struct grove_buf *last, struct grove_detail *d);
-	/* Optional. NULL: nobody searches for lines near the end of a log. */
-	const struct grove__dialect_tail *tail;
 	/*
 	 * Required with rules, else unused. Gets the version of the program that wrote
 	 * a line; returns 1 if the line does not have it.

@@ -137,12 +137,7 @@ int grove__session_about(struct grove_session *s, struct grove__about *out, stru
 
 	if (!rc && find_branch(s))
 		rc = grove__fail_nomem(d);
-	*out = s->stamp ? *s->stamp : (struct grove__about){ 0 };
-	out->session = s->owner ? s->owner : s->id;
-	out->cwd = s->cwd;
-	out->version = s->written_by;
-	out->branch = s->branch;
-	if (!out->entrypoint)
-		out->entrypoint = "grove";
+	*out = (struct grove__about){ .session = s->owner ? s->owner : s->id, .cwd = s->cwd,
+				      .version = s->written_by, .branch = s->branch, .entrypoint = "grove" };
 	return rc;
 }

@@ -50,8 +50,6 @@ struct grove_session {
 	struct grove__submit_queue *submitted; /* entries that are written later, see submit.c; NULL: none yet */
 	bool anew;                             /* the image was replaced since the last append; submit.c */
 	bool in_memory;                        /* the session stays in memory for good */
-	const struct grove__about *stamp;      /* fields that the host adds to its entries, or NULL */
-	uint64_t restated_at;                  /* the size of the log when metadata was last repeated near its end */
 	char *owner;                           /* the session that a sub-agent's log belongs to; NULL: this one */
 	struct grove__subagents_group *groups;     /* of sub-agents, as set by the caller; see subagents.c */
 	char *written_by, *branch;             /* for formats whose entries record them; NULL: not known yet */
@@ -208,15 +206,6 @@ int grove__artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *
 			struct grove_buf *path, struct grove_detail *d);
 int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload,
 			 struct grove_detail *d);
-/* record.c */
-int grove__session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
-			  const struct grove_record_options *opt, const char **last,
-			  struct grove_detail *d);
-/*
- * Claude's list reads only the last 64 KiB of a file, so metadata lines are appended
- * again when they drift out of that window. *written is the number of lines.
- */
-int grove__session_restate(struct grove_session *s, size_t *written, struct grove_detail *d);
 
 /* forget.c */
 int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,

@@ -470,14 +470,6 @@ static int work_append(struct grove_session *s)
 					    "{\"type\":\"text\",\"text\":\"2\"}]}"), &o, NULL);
 }
 
-static int work_record(struct grove_session *s)
-{
-	struct grove_slice list[3] = { text(MESSAGE("user", "u1")), text(MESSAGE("user", "N")),
-				       text(MESSAGE("assistant", "O")) };
-
-	return grove_session_record(s, list, 3, NULL, NULL);
-}
-
 static int work_rename(struct grove_session *s)
 {
 	return grove_session_set_name(s, "N", GROVE_NAME_BY_USER, NULL);
@@ -554,7 +546,7 @@ static struct grove_buf state_of(struct world *w)
 
 static void whatever_call_fails_the_log_is_as_it_was_or_whole(void **state)
 {
-	static work_fn *const works[] = { work_append, work_record, work_rename, work_leaf, work_forget_last,
+	static work_fn *const works[] = { work_append, work_rename, work_leaf, work_forget_last,
 					  work_forget, work_fork, work_move };
 	static const int errors[] = { EIO, ENOSPC, EACCES };
 	struct world *w = *state;

@@ -156,7 +156,6 @@ static void what_else_a_record_says_is_kept(void **state)
 
 static void what_a_record_says_of_itself_counts(void **state)
 {
-	struct grove__about sub = about;
 	struct grove__place at = place("P");
 
 	(void)state;
@@ -166,16 +165,10 @@ static void what_a_record_says_of_itself_counts(void **state)
 		    "{'parentUuid':'P','isSidechain':true,'agentId':'a1','type':'user','message':{'role':'user','content':'hi'},"
 		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z','userType':'external','entrypoint':'grove',"
 		    "'cwd':'/x','sessionId':'S','version':'2.1','gitBranch':'dev','slug':'a-b-c'}");
-	sub.agent = "a2";
-	sub.prompt = "p";
-	sub.team = "t";
-	sub.agent_name = "n";
-	sub.slug = "x-y-z";
-	sub.side = true;
-	at.about = &sub;
 	at.stamp = grove__slice_str("\"then\"");
-	expect_line("{'role':'user','content':'hi'}", at,
-		    "{'parentUuid':'P','isSidechain':true,'teamName':'t','agentName':'n','promptId':'p','agentId':'a2',"
+	expect_line("{'type':'user','slug':'x-y-z','agentId':'a2','promptId':'p','agentName':'n','teamName':'t',"
+		    "'message':{'role':'user','content':'hi'}}", at,
+		    "{'parentUuid':'P','isSidechain':false,'teamName':'t','agentName':'n','promptId':'p','agentId':'a2',"
 		    "'type':'user','message':{'role':'user','content':'hi'},'uuid':'U','timestamp':'then'," TAIL
 		    ",'slug':'x-y-z'}");
 	at = place("P");
@@ -462,229 +455,6 @@ static void who_asks_may_stop(void **state)
 	assert_int_equal(grove__claude_split(grove__slice_str("{\"role\":\"assistant\",\"content\":[1,2]}"), dice,
 					     stop, &calls), 7);
 	assert_int_equal(calls, 1);
-}
-
-/* --------------------------------------------------------------------- plan */
-
-static bool is_stored(void *payload, struct grove_slice uuid)
-{
-	const char *const *p = payload;
-
-	for (; *p; p++)
-		if (grove__slice_is(uuid, *p))
-			return true;
-	return false;
-}
-
-#define LIST_MAX 16
-
-/*
- * Messages are words: "b" a user's, "b:p" progress, "b:c" a compact boundary,
- * "b:r=x" a result of x, "b:s" of a side chain, "b:s<x" that says its parent.
- * The plan comes back as "uuid<parent", a boundary as "uuid^logical".
- */
-static int make_plan(const char *words, const char *const *known, const char *hint, bool side,
-		     char *out, size_t size)
-{
-	struct grove_buf json[LIST_MAX] = { GROVE_BUF_INIT };
-	struct grove_slice messages[LIST_MAX];
-	struct grove__claude_list list = { .messages = messages, .stored = is_stored, .side = side };
-	struct grove__claude_plan plan;
-	char copy[256], *word, *rest = copy;
-	size_t n = 0;
-	int rc = 0;
-
-	snprintf(copy, sizeof(copy), "%s", words);
-	for (; !rc && (word = strtok_r(rest, " ", &rest)); list.nr++) {
-		char *mark = strchr(word, ':');
-		struct grove_buf *b = &json[list.nr];
-
-		assert_true(list.nr < LIST_MAX);
-		if (mark)
-			*mark++ = '\0';
-		else
-			mark = word + strlen(word);
-		rc = grove__buf_addf(b, "{\"type\":\"%s\",\"parentUuid\":%s%s%s,\"uuid\":\"%s\"",
-				     *mark == 'p' ? "progress" : *mark == 'c' ? "system" : "user",
-				     mark[0] == 's' && mark[1] ? "\"" : "null", mark[0] == 's' && mark[1] ? mark + 2 : "",
-				     mark[0] == 's' && mark[1] ? "\"" : "", word);
-		if (!rc && *mark == 'c')
-			rc = grove__buf_add_str(b, ",\"subtype\":\"compact_boundary\"");
-		if (!rc && *mark == 'r')
-			rc = grove__buf_addf(b, ",\"sourceToolAssistantUUID\":\"%s\"", mark + 2);
-		if (!rc && *mark == 's')
-			rc = grove__buf_add_str(b, ",\"isSidechain\":true");
-		if (!rc)
-			rc = grove__buf_add_char(b, '}');
-		messages[list.nr] = grove__buf_slice(b);
-	}
-	list.payload = (void *)known;
-	if (hint)
-		list.hint = grove__slice_str(hint);
-	if (!rc) {
-		rc = grove__claude_plan(&list, &plan, NULL);
-		for (size_t i = 0; !rc && i < plan.nr; i++) {
-			const struct grove__claude_planned *p = &plan.items[i];
-			struct grove_slice up = p->logical.ptr ? p->logical : p->parent;
-
-			n += (size_t)snprintf(out + n, size - n, "%.*s%c%.*s ", (int)p->uuid.len, p->uuid.ptr,
-					      p->logical.ptr ? '^' : '<', up.ptr ? (int)up.len : 1,
-					      up.ptr ? up.ptr : "-");
-		}
-		if (!rc)
-			snprintf(out + n, size - n, "| %.*s %.*s", plan.start.ptr ? (int)plan.start.len : 1,
-				 plan.start.ptr ? plan.start.ptr : "-", plan.last.ptr ? (int)plan.last.len : 1,
-				 plan.last.ptr ? plan.last.ptr : "-");
-		grove__claude_plan_release(&plan);
-	}
-	for (size_t i = 0; i < LIST_MAX; i++)
-		grove__buf_release(&json[i]);
-	return rc;
-}
-
-/* `stored` is a word a letter. */
-static void expect_plan(const char *words, const char *stored, const char *hint, const char *want)
-{
-	const char *known[LIST_MAX] = { NULL };
-	char letters[2 * LIST_MAX], out[256];
-
-	for (size_t i = 0; stored[i]; i++) {
-		letters[2 * i] = stored[i];
-		letters[2 * i + 1] = '\0';
-		known[i] = &letters[2 * i];
-	}
-	assert_int_equal(make_plan(words, known, hint, false, out, sizeof(out)), 0);
-	assert_string_equal(out, want);
-}
-
-static void only_what_is_new_is_written(void **state)
-{
-	(void)state;
-	expect_plan("", "", NULL, "| - -");
-	expect_plan("a b", "", NULL, "a<- b<a | - b");
-	expect_plan("a b", "ab", NULL, "| b b");
-	expect_plan("a b c d", "ab", NULL, "c<b d<c | b d");
-	/* a slice of the list, whose prefix the host remembers */
-	expect_plan("c d", "ab", "b", "c<b d<c | b d");
-	/* all of it is stored: the hint is older than the list */
-	expect_plan("a b", "abc", "c", "| b b");
-	/* a rewind: what is stored tells where it goes on */
-	expect_plan("a x", "abc", NULL, "x<a | a x");
-	/* twice in one list is once */
-	expect_plan("a b b c", "a", NULL, "b<a c<b | a c");
-}
-
-static void what_a_compaction_keeps_is_nobodys_parent(void **state)
-{
-	(void)state;
-	expect_plan("B:c S b c D", "abc", "c", "B^c S<B D<S | c D");
-	expect_plan("B:c S b c", "abc", "c", "B^c S<B | c S");
-	/* the boundary is stored, the next turn follows the kept ones */
-	expect_plan("B:c S b c D", "abcBSD", NULL, "| D D");
-	expect_plan("B:c S b c E", "abcBS", NULL, "E<c | c E");
-	expect_plan("B:c", "", NULL, "B<- | - B");
-}
-
-static void progress_is_passed_over(void **state)
-{
-	(void)state;
-	expect_plan("a p:p b", "", NULL, "a<- b<a | - b");
-	/* it was never stored, and does not end the prefix */
-	expect_plan("a p:p b c", "ab", NULL, "c<b | b c");
-	/* it was, once */
-	expect_plan("a p:p c", "ap", NULL, "c<a | a c");
-	expect_plan("a p:p", "a", NULL, "| a a");
-}
-
-static void results_are_planned_below_their_calls(void **state)
-{
-	(void)state;
-	expect_plan("a x y r:r=x s:r=y z", "a", NULL, "x<a y<x r<x s<y z<s | a z");
-	expect_plan("r:r=x z", "x", "y", "r<x z<r | y z");
-	/* a call that is nowhere */
-	expect_plan("a r:r=n", "a", NULL, "r<a | a r");
-}
-
-static void side_chains_keep_to_themselves(void **state)
-{
-	static const char *const known[] = { "a", NULL };
-	char out[256];
-
-	(void)state;
-	expect_plan("a x:s y:s b", "a", NULL, "x<- y<x b<a | a b");
-	expect_plan("a x:s y:s b v:s<x c", "a", NULL, "x<- y<x b<a v<x c<b | a c");
-	expect_plan("a x:s b", "ax", NULL, "b<a | a b");
-	/* a sub-agent's own list */
-	assert_int_equal(make_plan("a b c:s", known, NULL, true, out, sizeof(out)), 0);
-	assert_string_equal(out, "b<a c<b | a c");
-}
-
-static void a_message_without_a_uuid_cannot_be_planned(void **state)
-{
-	struct grove_slice m = { "{\"type\":\"user\"}", 15 };
-	const char *none[] = { NULL };
-	struct grove__claude_list list = { .messages = &m, .nr = 1, .stored = is_stored, .payload = none };
-	struct grove__claude_plan plan;
-	struct grove_detail d = { 0 };
-
-	(void)state;
-	assert_int_equal(grove__claude_plan(&list, &plan, &d), GROVE_EINVAL);
-	assert_string_equal(d.message, "message 1 of the list has no uuid");
-	grove__claude_plan_release(&plan);
-	grove__fail_clear(&d);
-}
-
-/* --------------------------------------------------------------------- tail */
-
-static void expect_tail(struct grove__claude_tail_line *last, uint64_t more, const char *want)
-{
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	assert_int_equal(grove__claude_tail_lines(last, more, collect, &b), 0);
-	assert_string_equal(b.ptr ? b.ptr : "", want);
-	grove__buf_release(&b);
-}
-
-static void metadata_stays_within_reach(void **state)
-{
-	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
-	struct grove__claude_tail_line *title = &last[CLAUDE_TAIL_CUSTOM_TITLE];
-	struct grove__claude_tail_line *tag = &last[CLAUDE_TAIL_TAG];
-
-	(void)state;
-	expect_tail(last, 1 << 20, "");
-	*title = (struct grove__claude_tail_line){ { "{\"t\":1}", 7 }, CLAUDE_TAIL_WINDOW, false };
-	expect_tail(last, 0, "");
-	expect_tail(last, 1, "{\"t\":1}\n");
-	expect_tail(last, UINT64_MAX / 2, "{\"t\":1}\n");
-	/* the title written once more pushes the tag out */
-	*tag = (struct grove__claude_tail_line){ { "{\"tag\":\"x\"}", 11 }, CLAUDE_TAIL_WINDOW - 8, false };
-	expect_tail(last, 1, "{\"t\":1}\n{\"tag\":\"x\"}\n");
-	expect_tail(last, 0, "");
-	tag->distance--;
-	expect_tail(last, 1, "{\"t\":1}\n");
-	/* a tag that was cleared */
-	*tag = (struct grove__claude_tail_line){ { "{\"tag\":\"\"}", 10 }, 1 << 20, false };
-	expect_tail(last, 0, "");
-}
-
-static void a_leaf_that_was_passed_is_no_choice_any_more(void **state)
-{
-	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
-	struct grove__claude_tail_line *lp = &last[CLAUDE_TAIL_LAST_PROMPT];
-	static const char chosen[] = "{\"leafUuid\":\"u\",\"explicit\":true}", none[] = "{\"leafUuid\":null,\"explicit\":true}";
-
-	(void)state;
-	*lp = (struct grove__claude_tail_line){ { chosen, sizeof(chosen) - 1 }, 1 << 20, false };
-	expect_tail(last, 0, "{\"leafUuid\":\"u\",\"explicit\":true}\n");
-	lp->followed = true;
-	expect_tail(last, 0, "{\"leafUuid\":\"u\"}\n");
-	lp->line = grove__slice_str(none);
-	expect_tail(last, 0, "");
-	lp->followed = false;
-	expect_tail(last, 0, "{\"leafUuid\":null,\"explicit\":true}\n");
-	assert_int_equal(grove__claude_tail_type(grove__slice_str("\"mode\"")), CLAUDE_TAIL_MODE);
-	assert_int_equal(grove__claude_tail_type(grove__slice_str("\"user\"")), -1);
 }
 
 /* --------------------------------------------------------------------- fork */
@@ -1057,28 +827,6 @@ static int split_some(void)
 	return rc;
 }
 
-static int plan_some(void)
-{
-	const char *known[] = { "a", NULL };
-	char out[256];
-
-	return make_plan("a b c:c d:r=b e:s f", known, NULL, false, out, sizeof(out));
-}
-
-static int tail_some(void)
-{
-	static const char line[] = "{\"leafUuid\":\"u\",\"explicit\":true}";
-	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
-	struct grove_buf b = GROVE_BUF_INIT;
-	int rc;
-
-	last[CLAUDE_TAIL_LAST_PROMPT] =
-		(struct grove__claude_tail_line){ { line, sizeof(line) - 1 }, 1 << 20, true };
-	rc = grove__claude_tail_lines(last, 0, collect, &b);
-	grove__buf_release(&b);
-	return rc;
-}
-
 static int fork_lines(const char *const *lines, size_t nr)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -1117,8 +865,6 @@ static void memory_may_run_out_anywhere(void **state)
 	starve(compose_some);
 	starve(spell_some);
 	starve(split_some);
-	starve(plan_some);
-	starve(tail_some);
 	starve(fork_some);
 	starve(fork_more);
 }
@@ -1188,14 +934,6 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_reply_share_an_id_that_is_made_up),
 		cmocka_unit_test(what_is_no_such_reply_is_handed_on),
 		cmocka_unit_test(who_asks_may_stop),
-		cmocka_unit_test(only_what_is_new_is_written),
-		cmocka_unit_test(what_a_compaction_keeps_is_nobodys_parent),
-		cmocka_unit_test(progress_is_passed_over),
-		cmocka_unit_test(results_are_planned_below_their_calls),
-		cmocka_unit_test(side_chains_keep_to_themselves),
-		cmocka_unit_test(a_message_without_a_uuid_cannot_be_planned),
-		cmocka_unit_test(metadata_stays_within_reach),
-		cmocka_unit_test(a_leaf_that_was_passed_is_no_choice_any_more),
 		cmocka_unit_test(a_copy_changes_what_it_must),
 		cmocka_unit_test(all_branches_are_copied_and_nothing_else),
 		cmocka_unit_test(who_is_not_copied_is_passed_over),

@@ -118,8 +118,6 @@ static void check_chapters(const struct grove__dialect *d)
 	REQUIRED_IN(d, context.edits, read);
 	REQUIRED_IN(d, context.edits, allowed);
 	REQUIRED_IN(d, context.edits, fit);
-	REQUIRED_IN(d, write.tail, type);
-	REQUIRED_IN(d, write.tail, lines);
 	REQUIRED_IN(d, blobs, dir);
 	REQUIRED_IN(d, blobs, prepare);
 	REQUIRED_IN(d, blobs, resolve);

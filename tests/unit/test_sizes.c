@@ -199,11 +199,6 @@ static int compaction(void *p)
 	return grove_session_append_compaction(at.s, p, NULL, NULL);
 }
 
-static int record(void *p)
-{
-	return grove_session_record(at.s, NULL, 0, p, NULL);
-}
-
 static int branch(void *p)
 {
 	return branch_from(at.s, GROVE_ROOT, p, NULL);
@@ -616,7 +611,6 @@ static const struct call {
 	{ "grove_session_append_many", append_many, SIZE(append_options) },
 	{ "grove_session_append_compaction", compaction, SIZE(compaction), .least = UP_TO(compaction, summary),
 	  .fill = say_summary },
-	{ "grove_session_record", record, SIZE(record_options) },
 	{ "grove_session_branch", branch, SIZE(branch_summary), .least = UP_TO(branch_summary, summary),
 	  .fill = say_branch },
 	{ "grove_session_fork", fork_session, SIZE(fork_options) },

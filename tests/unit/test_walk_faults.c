@@ -681,7 +681,6 @@ static int act_beside(const struct stage *st, struct grove *g)
 		rc = rc ? rc : grove_session_remote_agent_put(s, "r1", record);
 		rc = rc ? rc : grove_session_remote_agent_get(s, "r1", &b);
 		rc = rc ? rc : grove_session_remote_agent_each(s, on_remote, NULL);
-		rc = rc ? rc : grove_session_restate(s, NULL);
 	}
 	rc = rc ? rc : or_notsup(grove_session_value_put(s, "metadata", text("{\"a\":1}")));
 	if (!rc && st->sqlite)
@@ -691,28 +690,6 @@ static int act_beside(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_session_lease_release(s);
 	grove_session_close(s);
 	grove_buf_release(&b);
-	return rc;
-}
-
-static int filter(void *payload, struct grove_slice json, struct grove_buf *out)
-{
-	(void)payload;
-	(void)json;
-	(void)out;
-	return enough() ? GROVE_ECANCELLED : 1;
-}
-
-static int act_record(const struct stage *st, struct grove *g)
-{
-	struct grove_record_options o = { .size = sizeof(o), .filter = filter, .sync = GROVE_SYNC_ALWAYS };
-	struct grove_slice m[] = { text(MESSAGE("user", "33333333-2222-4333-8444-555555555551")),
-				   text(MESSAGE("assistant", "33333333-2222-4333-8444-555555555552")) };
-	struct grove_session *s;
-	const char *last;
-	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
-
-	rc = rc ? rc : grove_session_record(s, m, 2, &o, &last);
-	grove_session_close(s);
 	return rc;
 }
 
@@ -729,7 +706,6 @@ static const struct act all_acts[] = {
 	{ .name = "fork", .go = act_fork, .changes = true },
 	{ .name = "move", .go = act_move, .changes = true },
 	{ .name = "beside", .go = act_beside, .changes = true },
-	{ .name = "record", .go = act_record, .changes = true, .only = "claude" },
 	{ .name = "recent", .go = act_recent, .changes = true },
 	{ .name = "watch", .go = act_watch, .changes = true },
 	{ .name = "fix", .go = act_fix, .changes = true },

@@ -270,12 +270,12 @@ static void print_line(struct cli *c, const struct grove_detail *why)
 	out_puts(o, "grove: ");
 	if (*why->path) {
 		/* as `append` names the origin of its lines */
-		out_text(o, out_str(is_input(c, why->path) ? "standard input" : why->path));
+		out_line(o, out_str(is_input(c, why->path) ? "standard input" : why->path));
 		out_puts(o, ": ");
 		if (why->has_place)
 			out_printf(o, "line %llu: ", (unsigned long long)why->line);
 	}
-	out_text(o, out_str(why->message));
+	out_line(o, out_str(why->message));
 	out_bytes(o, "\n", 1);
 	out_flush(o);
 }
@@ -454,7 +454,7 @@ void cli_candidates(struct cli *c, int err, const struct grove_list *l)
 
 		cli_time(when, sizeof(when), s->modified, 0);
 		out_puts(o, "  ");
-		out_text(o, out_str(s->id));
+		out_line(o, out_str(s->id));
 		out_printf(o, "  %s  %s  ", when, s->agent);
 		used += (unsigned)(strlen(when) + strlen(s->agent) + 6);
 		left = o->width > used + 2 * CANDIDATE_LEAST ? o->width - used : 2 * CANDIDATE_LEAST;
@@ -620,7 +620,7 @@ void cli_print_session(struct cli *c, struct grove_session *s)
 		out_json_member(&c->out, "path", path);
 		out_puts(&c->out, "}\n");
 	} else {
-		out_text(&c->out, out_str(path ? path : grove_session_id(s)));
+		out_line(&c->out, out_str(path ? path : grove_session_id(s)));
 		out_bytes(&c->out, "\n", 1);
 	}
 }
@@ -702,7 +702,7 @@ int cli_confirm(struct cli *c, const char *fmt, ...)
 	vsnprintf(question, sizeof(question), fmt, ap);
 	va_end(ap);
 	out_flush(&c->out);
-	out_text(&c->err, out_str(question));
+	out_line(&c->err, out_str(question));
 	out_puts(&c->err, " [y/N] ");
 	out_flush(&c->err);
 	/* read the whole line, so that its rest does not answer the next question */

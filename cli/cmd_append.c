@@ -53,7 +53,7 @@ static void print_ids(struct append *a, size_t from, size_t to)
 			out_json_string(&a->ids, id);
 			out_puts(&a->ids, "]");
 		} else {
-			out_text(o, out_str(id ? id : "-"));
+			out_line(o, out_str(id ? id : "-"));
 			out_puts(o, "\n");
 		}
 		if (id && a->branch)

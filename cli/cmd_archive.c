@@ -93,7 +93,7 @@ static void print_path(struct out *o, const char *path, unsigned used)
 	if (o->tty)
 		cli_directory(o, path, o->width > used + LEAST ? o->width - used : LEAST);
 	else
-		out_text(o, out_str(path));
+		out_line(o, out_str(path));
 }
 
 /* Reports what changed; named sessions are reported in any case. */
@@ -209,7 +209,7 @@ static void print_sum(struct archive *a, const char *to)
 		out_printf(o, " (%llu unchanged)", (unsigned long long)a->sum.unchanged);
 	if (!grove_archive_url(a->c->g, to, &url)) {
 		out_puts(o, o->tty ? "\n  in " : " in ");
-		out_text(o, out_str(!strncmp(url.ptr, "file:", 5) ? url.ptr + 5 : url.ptr));
+		out_line(o, out_str(!strncmp(url.ptr, "file:", 5) ? url.ptr + 5 : url.ptr));
 	}
 	out_puts(o, "\n");
 	grove_buf_release(&url);
@@ -239,7 +239,7 @@ static int restore_one(struct cli *c, const char *what, const char *to, int firs
 			out_json(&c->out, grove_buf_slice(&b));
 	} else {
 		out_puts(&c->out, "restored  ");
-		out_text(&c->out, out_str(grove_list_at(l, 0)->path));
+		out_line(&c->out, out_str(grove_list_at(l, 0)->path));
 		out_puts(&c->out, "\n");
 	}
 	grove_buf_release(&b);

@@ -269,13 +269,13 @@ static int on_problem(void *payload, const struct grove_blob_problem *p)
 		out_puts(o, "}");
 		return 0;
 	}
-	out_text(o, out_str(p->path));
+	out_line(o, out_str(p->path));
 	out_puts(o, ": ");
 	out_style(o, OUT_RED);
 	out_puts(o, p->kind);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, ": ");
-	out_text(o, out_str(p->detail));
+	out_line(o, out_str(p->detail));
 	out_puts(o, "\n");
 	return out_failed(o);
 }
@@ -345,7 +345,7 @@ static int on_blob(void *payload, const struct grove_blob_item *i)
 		return 0;
 	cli_size(size, sizeof(size), i->bytes);
 	out_printf(o, "%s %5s  ", i->fate == GROVE_BLOB_FATE_REMOVED ? "removed" : "garbage", size);
-	out_text(o, out_str(i->path));
+	out_line(o, out_str(i->path));
 	out_puts(o, "\n");
 	return out_failed(o);
 }

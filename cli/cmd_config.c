@@ -19,9 +19,9 @@ static void print_item(struct cli *c, const char *key, const char *value)
 		out_puts(o, "}");
 		return;
 	}
-	out_text(o, out_str(key));
+	out_line(o, out_str(key));
 	out_puts(o, " = ");
-	out_text(o, out_str(value));
+	out_line(o, out_str(value));
 	out_puts(o, "\n");
 }
 
@@ -60,7 +60,7 @@ static int get(struct cli *c, const struct config *cf, const char *key)
 	if (c->json) {
 		print_item(c, key, value);
 	} else {
-		out_text(&c->out, out_str(value));
+		out_line(&c->out, out_str(value));
 	}
 	out_puts(&c->out, "\n");
 	return EXIT_DONE;

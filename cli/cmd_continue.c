@@ -42,7 +42,7 @@ static int print_words(struct cli *c, struct grove_session *s, const char *entry
 	out_puts(&c->out, words[outcome]);
 	out_puts(&c->out, outcome == GROVE_OUTCOME_APPEND ? ": the leaf is " :
 							    ": the leaf is now ");
-	out_text(&c->out, out_str(leaf ? leaf : GROVE_ROOT));
+	out_line(&c->out, out_str(leaf ? leaf : GROVE_ROOT));
 	if (outcome != GROVE_OUTCOME_REPLAY) {
 		out_puts(&c->out, "\n");
 		return 0;

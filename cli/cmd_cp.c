@@ -28,7 +28,7 @@ int cmd_cp(struct cli *c, int argc, char **argv)
 		out_json_member(&c->out, "path", path.len ? path.ptr : NULL);
 		out_puts(&c->out, "}\n");
 	} else {
-		out_text(&c->out, out_str(path.len ? path.ptr : id.ptr));
+		out_line(&c->out, out_str(path.len ? path.ptr : id.ptr));
 		out_puts(&c->out, "\n");
 	}
 	grove_buf_release(&id);

@@ -29,7 +29,7 @@ int cmd_label(struct cli *c, int argc, char **argv)
 		out_json_string(&c->out, r.id);
 		out_puts(&c->out, "}\n");
 	} else {
-		out_text(&c->out, out_str(r.id ? r.id : "-"));
+		out_line(&c->out, out_str(r.id ? r.id : "-"));
 		out_puts(&c->out, "\n");
 	}
 	free(target);

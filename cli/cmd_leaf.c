@@ -14,7 +14,7 @@ static void print_leaf(struct cli *c, struct grove_session *s)
 		out_json_string(&c->out, id);
 		out_puts(&c->out, "}\n");
 	} else {
-		out_text(&c->out, out_str(id ? id : GROVE_ROOT));
+		out_line(&c->out, out_str(id ? id : GROVE_ROOT));
 		out_puts(&c->out, "\n");
 	}
 }

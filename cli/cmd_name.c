@@ -10,7 +10,7 @@ static void print_name(struct cli *c, const char *name)
 		out_json_string(&c->out, name);
 		out_puts(&c->out, "}\n");
 	} else if (name) {
-		out_text(&c->out, out_str(name));
+		out_line(&c->out, out_str(name));
 		out_puts(&c->out, "\n");
 	}
 }

@@ -226,7 +226,7 @@ static void print_stats(struct out *o, const struct grove_store_stats *s)
 	char size[CLI_BYTES];
 
 	out_style(o, OUT_BOLD);
-	out_text(o, out_str(s->all.name));
+	out_line(o, out_str(s->all.name));
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n  ");
 	put_sums(o, &s->all);
@@ -257,7 +257,7 @@ static void print_stats(struct out *o, const struct grove_store_stats *s)
 		if (o->tty)
 			cli_directory(o, s->largest[i].name, o->width - 9);
 		else
-			out_text(o, out_str(s->largest[i].name));
+			out_line(o, out_str(s->largest[i].name));
 		out_puts(o, "\n");
 	}
 }

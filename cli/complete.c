@@ -40,7 +40,7 @@ static void tell(struct completing *x, const char *word)
 	size_t n = strlen(word) + 1;
 
 	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
-	out_text(&x->c->out, out_str(word));
+	out_line(&x->c->out, out_str(word));
 }
 
 /* Asks the shell to complete files or directories itself. */

@@ -75,13 +75,13 @@ void diff_print(struct diff *d, struct out *o, const struct grove_fix_change *c)
 	if (strcmp(d->path, c->path)) {
 		snprintf(d->path, sizeof(d->path), "%s", c->path);
 		out_puts(o, "--- ");
-		out_text(o, out_str(c->path));
+		out_line(o, out_str(c->path));
 		out_puts(o, "\n");
 	}
 	out_printf(o, "@@ %llu: ", (unsigned long long)c->line);
-	out_text(o, out_str(c->kind));
+	out_line(o, out_str(c->kind));
 	out_puts(o, ": ");
-	out_text(o, out_str(c->detail));
+	out_line(o, out_str(c->detail));
 	out_puts(o, "\n");
 	line(o, '-', c->line, c->old_text, at);
 	while (now.ptr) {

@@ -292,6 +292,18 @@ void out_text(struct out *o, struct grove_slice text)
 	write_whole(o, text.ptr, text.ptr + text.len, CELLS_TEXT);
 }
 
+void out_line(struct out *o, struct grove_slice text)
+{
+	const char *p = text.ptr, *end = text.ptr + text.len, *lf;
+	char seen[CELLS_VISIBLE];
+
+	for (; p < end && (lf = memchr(p, '\n', (size_t)(end - p))); p = lf + 1) {
+		write_whole(o, p, lf, CELLS_TEXT);
+		out_bytes(o, seen, cells_visible(seen, '\n', CELLS_TEXT));
+	}
+	write_whole(o, p, end, CELLS_TEXT);
+}
+
 /* ----------------------------------------------------------------- fitting */
 
 #define EACH(byte) (~(uint64_t)0 / 255 * (byte))

@@ -95,6 +95,8 @@ void out_style(struct out *o, enum out_style style);
 
 /* Writes text from others, with its line ends and tabs. */
 void out_text(struct out *o, struct grove_slice text);
+/* The same where one line is expected, such as a message, an id or a path: line ends are visible, too. */
+void out_line(struct out *o, struct grove_slice text);
 /*
  * Writes text from others on one line: runs of white space become one space, and what does
  * not fit in `width` columns is replaced by "…". Returns the columns used.

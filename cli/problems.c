@@ -50,7 +50,7 @@ static void print_on_terminal(struct problems *ck, const struct grove_problem *p
 	if (!ck->path || strcmp(ck->path, p->path)) {
 		free(ck->path);
 		ck->path = memcpy(cli_realloc(NULL, strlen(p->path) + 1, 1), p->path, strlen(p->path) + 1);
-		out_text(o, out_str(p->path));
+		out_line(o, out_str(p->path));
 		out_puts(o, "\n");
 	}
 	snprintf(line, sizeof(line), "  %llu: ", (unsigned long long)p->line);
@@ -82,10 +82,10 @@ int problems_add(void *payload, const struct grove_problem *p)
 		print_on_terminal(ck, p);
 		return out_failed(o);
 	}
-	out_text(o, out_str(p->path));
+	out_line(o, out_str(p->path));
 	out_printf(o, ":%llu: ", (unsigned long long)p->line);
 	out_style(o, OUT_RED);
-	out_text(o, out_str(p->kind));
+	out_line(o, out_str(p->kind));
 	out_style(o, OUT_PLAIN);
 	out_puts(o, ": ");
 	out_fit(o, out_str(p->detail), 500);
@@ -114,11 +114,11 @@ void problems_mended(struct problems *ck, const char *path, const char *cut)
 
 	if (!ck->c->json) {
 		out_flush(&ck->c->out);
-		out_text(&ck->c->err, out_str(path));
+		out_line(&ck->c->err, out_str(path));
 		out_puts(&ck->c->err, ": repaired");
 		if (cut) {
 			out_puts(&ck->c->err, "; what was removed is in ");
-			out_text(&ck->c->err, out_str(cut));
+			out_line(&ck->c->err, out_str(cut));
 		}
 		out_puts(&ck->c->err, "\n");
 		out_flush(&ck->c->err);

@@ -33,6 +33,26 @@ int remote_name_ok(const char *name)
 	return !begins && !(n > 6 && !strcmp(name + n - 6, ".jsonl"));
 }
 
+int remote_id_ok(const char *id)
+{
+	size_t n = strlen(id);
+
+	if (!n || n > REMOTE_ID_MAX || *id == '.' || *id == '-' || *id == '~')
+		return 0;
+	for (const char *p = id; *p; p++)
+		if ((unsigned char)*p <= 0x20 || *p == 0x7f || *p == '/' || *p == '\\')
+			return 0;
+	return 1;
+}
+
+/* A key is an id, and what tells it from others of the same id. */
+static int is_key_of(const char *key, const char *id)
+{
+	size_t n = strlen(id);
+
+	return !strncmp(key, id, n) && (!key[n] || key[n] == '~') && remote_id_ok(key);
+}
+
 /* Returns a text without NUL and of a sensible length, or NULL. */
 static char *text_of(struct grove_slice object, const char *name)
 {
@@ -186,7 +206,7 @@ int remote_parse_about(struct grove_slice json, struct remote_session *s)
 	s->file = text_of(json, "file");
 	s->leaf = text_of(json, "leafEntryId");
 	s->old = flag_of(json, "old");
-	if (!s->id || !*s->id || !s->dialect || !number_of(json, "seq", &s->seq) ||
+	if (!s->id || !remote_id_ok(s->id) || !s->dialect || !number_of(json, "seq", &s->seq) ||
 	    !number_of(json, "generation", &s->generation))
 		return GROVE_EJSON;
 	rc = parse_logs(json, s);
@@ -229,7 +249,7 @@ int remote_parse_put(struct grove_slice json, struct remote_put *p)
 	return 0;
 }
 
-int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload, char **next)
+int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload, uint64_t *refused, char **next)
 {
 	struct grove_slice array, item;
 	const char *place = NULL;
@@ -241,8 +261,10 @@ int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload
 	while (!rc && grove_json_next(array, &place, NULL, &item)) {
 		char *id = text_of(item, "id"), *key = text_of(item, "key"), *cwd = text_of(item, "cwd");
 
-		if (id && *id)
-			rc = fn(payload, id, key && *key ? key : id, cwd ? cwd : "");
+		if (id && remote_id_ok(id))
+			rc = fn(payload, id, key && is_key_of(key, id) ? key : id, cwd ? cwd : "");
+		else
+			++*refused;
 		free(id);
 		free(key);
 		free(cwd);

@@ -46,9 +46,9 @@ const struct remote_file *remote_session_file(const struct remote_session *s, co
 typedef int remote_list_fn(void *payload, const char *id, const char *key, const char *cwd);
 /*
  * Parses a page of GET /sessions. *next gets the cursor of the next one, or NULL after the
- * last. Free it.
+ * last. Free it. What has an invalid id is left out, and added to *refused.
  */
-int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload, char **next);
+int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload, uint64_t *refused, char **next);
 
 struct remote_put {
 	const char *sub;             /* NULL for the session's own log */
@@ -63,6 +63,13 @@ struct remote_put {
 };
 /* Parses the answer to PUT /ingress/{id}. */
 int remote_parse_put(struct grove_slice json, struct remote_put *p);
+
+/*
+ * Returns true if an id is a word: nothing that could be taken for a path, and at most
+ * REMOTE_ID_MAX bytes.
+ */
+#define REMOTE_ID_MAX 255u
+int remote_id_ok(const char *id);
 
 /* Returns true if a relative name from elsewhere stays below a session, and has not the suffix of a log. */
 int remote_name_ok(const char *name);

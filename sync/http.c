@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define ERROR_MAX ((size_t)64 << 10)
 #define CONNECT_SECONDS 15L
@@ -102,6 +103,11 @@ void http_close(struct http *h)
 	free(h);
 }
 
+const char *http_name(const struct http *h)
+{
+	return *h->socket ? h->socket : h->base;
+}
+
 void http_call_release(struct http_call *c)
 {
 	grove_buf_release(&c->answer);
@@ -130,23 +136,54 @@ int http_escape(struct grove_buf *out, const char *text, const char *keep)
 struct asking {
 	struct http *h;
 	struct http_call *c;
-	int rc;                      /* the result of the sink */
+	int64_t begun;               /* ms */
+	uint64_t headers;            /* bytes */
+	int stopped;
+	int rc;                      /* the result of the sink, or of what it was spared */
 };
+
+int64_t http_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int too_much(struct asking *a, uint64_t most)
+{
+	snprintf(a->c->why, sizeof(a->c->why), "%.200s sends more than the %llu %s that are accepted", http_name(a->h),
+		 (unsigned long long)(most >> 20 ? most >> 20 : most), most >> 20 ? "MiB" : "bytes");
+	return GROVE_ETOOBIG;
+}
+
+static int take_body(struct asking *a, const char *ptr, size_t len)
+{
+	struct http_call *c = a->c;
+	int success = c->status >= 200 && c->status < 300;
+	uint64_t most = !success ? ERROR_MAX : c->most ? c->most : HTTP_ANSWER_MAX;
+
+	/* what was packed may unpack to a lot before anybody asks whether to go on */
+	if (a->h->stopped && a->h->stopped()) {
+		a->stopped = 1;
+		return GROVE_ECANCELLED;
+	}
+	if (c->endless && success)
+		return c->sink(c->payload, ptr, len);
+	c->received += len;
+	if (c->received > most)
+		return too_much(a, most);
+	return c->sink && success ? c->sink(c->payload, ptr, len)
+				  : grove_buf_add(&c->answer, (struct grove_slice){ ptr, len });
+}
 
 static size_t on_body(char *ptr, size_t one, size_t len, void *payload)
 {
 	struct asking *a = payload;
-	struct http_call *c = a->c;
-	size_t most = c->sink ? ERROR_MAX : HTTP_ANSWER_MAX;
 
 	(void)one;
-	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &c->status);
-	if (c->sink && c->status >= 200 && c->status < 300)
-		a->rc = c->sink(c->payload, ptr, len);
-	else if (c->answer.len + len > most)
-		a->rc = GROVE_ETOOBIG;
-	else
-		a->rc = grove_buf_add(&c->answer, (struct grove_slice){ ptr, len });
+	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &a->c->status);
+	a->rc = take_body(a, ptr, len);
 	return a->rc ? 0 : len;
 }
 
@@ -175,23 +212,38 @@ static int header_number(const char *line, size_t len, const char *name, uint64_
 
 static size_t on_header(char *ptr, size_t one, size_t len, void *payload)
 {
-	struct http_call *c = ((struct asking *)payload)->c;
+	struct asking *a = payload;
+	struct http_call *c = a->c;
 
 	(void)one;
-	c->has_state |= header_number(ptr, len, "Grove-Seq:", &c->seq);
-	header_number(ptr, len, "Grove-Generation:", &c->generation);
+	a->headers += len;
+	if (a->headers > HTTP_HEADERS_MAX) {
+		a->rc = too_much(a, HTTP_HEADERS_MAX);
+		return 0;
+	}
+	/* what follows the body cannot change what was announced before it */
+	if (!c->received) {
+		c->has_state |= header_number(ptr, len, "Grove-Seq:", &c->seq);
+		header_number(ptr, len, "Grove-Generation:", &c->generation);
+	}
 	return len;
 }
 
-static int on_progress(void *payload, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
+/* Called at least once a second. */
+static int on_progress(void *payload, curl_off_t to_get, curl_off_t got, curl_off_t to_send, curl_off_t sent)
 {
-	const struct http *h = payload;
+	struct asking *a = payload;
+	int64_t most = HTTP_PATIENCE + (got + sent) / HTTP_PACE;
 
-	(void)a;
-	(void)b;
-	(void)d;
-	(void)e;
-	return h->stopped && h->stopped();
+	(void)to_get;
+	(void)to_send;
+	a->stopped = a->h->stopped && a->h->stopped();
+	if (a->c->endless && got)
+		most = INT64_MAX / 1000;
+	else if (most > HTTP_LONGEST)
+		most = HTTP_LONGEST;
+	a->c->late = http_clock() - a->begun > most * 1000;
+	return a->stopped || a->c->late;
 }
 
 static struct curl_slist *headers_of(const struct http *h, const struct http_call *c)
@@ -241,7 +293,7 @@ static int set_up(struct asking *a, const char *url, struct curl_slist *headers)
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, a);
 	curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(e, CURLOPT_XFERINFODATA, a->h);
+	curl_easy_setopt(e, CURLOPT_XFERINFODATA, a);
 	if (c->method)
 		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, c->method);
 	if (c->type) {
@@ -294,17 +346,23 @@ static int judge(struct asking *a, CURLcode done, const char *detail)
 {
 	struct http_call *c = a->c;
 
-	if (a->rc) {
-		snprintf(c->why, sizeof(c->why), "%s", grove_strerror(a->rc));
-		return a->rc;
-	}
-	if (done == CURLE_ABORTED_BY_CALLBACK) {
+	if (a->stopped) {
 		snprintf(c->why, sizeof(c->why), "interrupted");
 		return GROVE_ECANCELLED;
 	}
+	if (c->late) {
+		snprintf(c->why, sizeof(c->why), "%.200s is too slow: %llu bytes in %lld seconds", http_name(a->h),
+			 (unsigned long long)c->received, (long long)(http_clock() - a->begun) / 1000);
+		return GROVE_EIO;
+	}
+	if (a->rc) {
+		if (!*c->why)
+			snprintf(c->why, sizeof(c->why), "%s", grove_strerror(a->rc));
+		return a->rc;
+	}
 	if (done) {
 		c->status = 0;
-		snprintf(c->why, sizeof(c->why), "cannot reach %.100s: %.250s", *a->h->socket ? a->h->socket : a->h->base,
+		snprintf(c->why, sizeof(c->why), "cannot reach %.100s: %.250s", http_name(a->h),
 			 *detail && done != CURLE_COULDNT_CONNECT ? detail : curl_easy_strerror(done));
 		return GROVE_EIO;
 	}
@@ -314,7 +372,7 @@ static int judge(struct asking *a, CURLcode done, const char *detail)
 
 int http_ask(struct http *h, struct http_call *c)
 {
-	struct asking a = { h, c, 0 };
+	struct asking a = { .h = h, .c = c, .begun = http_clock() };
 	struct curl_slist *headers = headers_of(h, c);
 	struct grove_buf url = GROVE_BUF_INIT;
 	char detail[CURL_ERROR_SIZE] = "";
@@ -323,6 +381,8 @@ int http_ask(struct http *h, struct http_call *c)
 	c->status = 0;
 	c->has_state = 0;
 	c->foreign = 0;
+	c->late = 0;
+	c->received = 0;
 	c->answer.len = 0;
 	c->why[0] = '\0';
 	if (headers && !grove_buf_add(&url, grove_str(h->base)) && !grove_buf_add(&url, grove_str("/api/v1")) &&

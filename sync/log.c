@@ -74,7 +74,6 @@ struct work {
 	char first_differing[128];
 	uint64_t counted;            /* lines here at the time of the comparison */
 	uint64_t pulled, pushed;
-	int rc;                      /* the result of a callback */
 };
 
 /* ------------------------------------------------------------------ helpers */
@@ -456,8 +455,10 @@ static int line_to_send(void *payload, struct grove_slice line, uint64_t seq)
 
 /* ------------------------------------------------------------------ reading */
 
+typedef int line_fn(void *payload, struct grove_slice line, uint64_t seq);
+
 struct splitting {
-	remote_line_fn *fn;
+	line_fn *fn;
 	void *payload;
 	uint64_t seq;
 	struct grove_buf part;
@@ -495,7 +496,7 @@ static uint64_t begin_at(const struct side *s)
 	return s->from && s->mark->hold < at ? s->mark->hold : at;
 }
 
-static int read_here(struct work *w, remote_line_fn *fn, uint64_t to)
+static int read_here(struct work *w, line_fn *fn, uint64_t to)
 {
 	struct splitting s = { .fn = fn, .payload = w, .seq = begin_at(&w->here) };
 	struct grove_carry_state st = { .size = sizeof(st) };
@@ -514,32 +515,37 @@ static int read_here(struct work *w, remote_line_fn *fn, uint64_t to)
 	return rc;
 }
 
-static int line_there_kept(void *payload, struct grove_slice line, uint64_t seq)
+static int read_spool(struct work *w, struct spool *lines)
 {
-	struct work *w = payload;
+	uint64_t seq = begin_at(&w->there);
+	struct grove_slice line;
+	int rc;
 
-	w->rc = line_there(w, line, seq);
-	return w->rc ? GROVE_ECANCELLED : 0;
+	while (!(rc = spool_next(lines, &line))) {
+		rc = sync_stopped() ? GROVE_ECANCELLED : line_there(w, line, seq++);
+		if (rc)
+			return rc;
+	}
+	return rc == 1 ? 0 : rc;
 }
 
 static int read_there(struct work *w)
 {
 	struct remote_state st = { 0 };
-	int rc;
+	struct spool lines = { .file = NULL };
+	int rc = remote_lines(&w->j->s->remote, w->j->key, w->sub, begin_at(&w->there), &lines, &st);
 
-	w->rc = 0;
-	rc = remote_lines(&w->j->s->remote, w->j->key, w->sub, begin_at(&w->there), line_there_kept, w, &st);
-	if (w->rc)
-		return w->rc;
-	if (rc == GROVE_ENOTFOUND)
-		return AGAIN;
-	/* it has grown since we asked: these are the lines that were read */
-	if (!rc && (st.generation != w->there.generation || st.seq < w->there.seq))
-		return AGAIN;
-	if (!rc && st.seq != w->there.seq)
-		w->there.last_hash = 0;
-	if (!rc)
+	if (rc == GROVE_ENOTFOUND || (!rc && (st.generation != w->there.generation || st.seq < w->there.seq)))
+		rc = AGAIN;
+	if (!rc) {
+		/* it may have grown since we asked */
 		w->there.seq = st.seq;
+		rc = *w->sub || w->here.there ? 0 : sync_lines_of_dir(w->j, &lines);
+		/* reported */
+		rc = rc > 0 ? GROVE_EJSON : rc;
+		rc = rc ? rc : read_spool(w, &lines);
+	}
+	spool_release(&lines);
 	return rc;
 }
 

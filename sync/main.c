@@ -5,6 +5,7 @@
  * arguments on through exec.
  */
 #include "sync.h"
+#include "table.h"
 
 #include "programs/carry.h"
 
@@ -45,54 +46,94 @@ static void catch_stop(void)
 /* ------------------------------------------------------ sessions to carry over */
 
 struct pick {
-	char *id, *what, *key;       /* `what` is NULL if it is not here; `key` is NULL to use the
-	                                id */
+	char *id, *what, *key;       /* `what` is NULL if it is not here, or not known; `key` is NULL
+	                                to use the id */
 	int named;
+	int many;                    /* several sessions have the id */
+};
+
+/* Sessions by their ids. */
+struct set {
+	struct pick *at;
+	size_t nr, cap;
+	size_t *slot, mask;          /* 1 + an index of `at`; 0 is free */
 };
 
 struct picks {
 	struct sync *s;
-	struct pick *at;
-	size_t nr, cap;
+	struct set todo;
+	struct set here;             /* of the directory, or all */
 	int everywhere;              /* in all directories */
+	char *dir;                   /* of these sessions; NULL: all, or those named */
 	char **names;                /* the names given */
 	int nr_names;
 	uint64_t unread;             /* what could not be read */
+	uint64_t elsewhere;          /* listed by the server, but of other directories */
 };
 
-static int add_pick(struct picks *p, const char *id, const char *what, const char *key, int named)
+static size_t *find_slot(const struct set *t, const char *id)
 {
-	struct pick k = { strdup(id), what ? strdup(what) : NULL, key ? strdup(key) : NULL, named };
+	size_t at = (size_t)table_hash(grove_str(id)) & t->mask;
 
-	if (p->nr == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct pick *more = realloc(p->at, cap * sizeof(*more));
-
-		if (!more)
-			return GROVE_ENOMEM;
-		p->at = more;
-		p->cap = cap;
-	}
-	p->at[p->nr++] = k;
-	return k.id && (k.what || !what) && (k.key || !key) ? 0 : GROVE_ENOMEM;
+	while (t->slot[at] && strcmp(t->at[t->slot[at] - 1].id, id))
+		at = (at + 1) & t->mask;
+	return &t->slot[at];
 }
 
-static void clear_picks(struct picks *p)
+static struct pick *find_pick(const struct set *t, const char *id)
 {
-	while (p->nr) {
-		p->nr--;
-		free(p->at[p->nr].id);
-		free(p->at[p->nr].what);
-		free(p->at[p->nr].key);
-	}
+	size_t at = t->slot ? *find_slot(t, id) : 0;
+
+	return at ? &t->at[at - 1] : NULL;
 }
 
-static struct pick *find_pick(struct picks *p, const char *id)
+static int more_slots(struct set *t)
 {
-	for (size_t i = 0; i < p->nr; i++)
-		if (!strcmp(p->at[i].id, id))
-			return &p->at[i];
-	return NULL;
+	free(t->slot);
+	t->mask = t->cap * 2 - 1;
+	t->slot = calloc(t->mask + 1, sizeof(*t->slot));
+	if (!t->slot)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < t->nr; i++)
+		*find_slot(t, t->at[i].id) = i + 1;
+	return 0;
+}
+
+/* Adds a session that the set does not have. */
+static int add_pick(struct set *t, const char *id, const char *what, const char *key, int named)
+{
+	struct pick k = { strdup(id), what ? strdup(what) : NULL, key ? strdup(key) : NULL, named, 0 };
+	struct pick *more;
+
+	if (t->nr == t->cap) {
+		more = realloc(t->at, (t->cap ? t->cap * 2 : 64) * sizeof(*more));
+		t->at = more ? more : t->at;
+		t->cap = more ? (t->cap ? t->cap * 2 : 64) : t->cap;
+		if (!more || more_slots(t))
+			k.named = -1;
+	}
+	if (k.named < 0 || !k.id || (what && !k.what) || (key && !k.key)) {
+		free(k.id);
+		free(k.what);
+		free(k.key);
+		return GROVE_ENOMEM;
+	}
+	t->at[t->nr++] = k;
+	*find_slot(t, id) = t->nr;
+	return 0;
+}
+
+static void clear_set(struct set *t)
+{
+	while (t->nr) {
+		t->nr--;
+		free(t->at[t->nr].id);
+		free(t->at[t->nr].what);
+		free(t->at[t->nr].key);
+	}
+	free(t->at);
+	free(t->slot);
+	memset(t, 0, sizeof(*t));
 }
 
 static void on_skipped(void *payload, const struct grove_detail *why)
@@ -108,43 +149,50 @@ static const char *what_of(const struct grove_list_item *i)
 	return i->path && *i->path == '/' ? i->path : i->id;
 }
 
-/* Picks sessions here: all, or those of this directory. */
-static int pick_here(struct picks *p, int all)
+/* Lists the sessions here: all, or those of this directory. */
+static int list_here(struct picks *p)
 {
-	struct grove_list_options o = { .size = sizeof(o), .flags = all ? GROVE_LIST_ALL : 0u, .skipped = on_skipped,
+	struct grove_list_options o = { .size = sizeof(o), .flags = p->everywhere ? GROVE_LIST_ALL : 0u, .skipped = on_skipped,
 					.skipped_payload = p };
 	struct grove_list *l = NULL;
 	int rc = grove_list(p->s->c->g, &o, &l);
 
 	for (size_t i = 0; !rc && i < grove_list_count(l); i++) {
 		const struct grove_list_item *it = grove_list_at(l, i);
+		struct pick *k = it->id && *it->id ? find_pick(&p->here, it->id) : NULL;
 
-		if (it->id && *it->id && !find_pick(p, it->id))
-			rc = add_pick(p, it->id, what_of(it), NULL, 0);
+		if (k)
+			k->many = 1;
+		else if (it->id && *it->id)
+			rc = add_pick(&p->here, it->id, what_of(it), NULL, 0);
 	}
 	grove_list_free(l);
+	return rc;
+}
+
+static int pick_here(struct picks *p)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < p->here.nr; i++)
+		rc = add_pick(&p->todo, p->here.at[i].id, p->here.at[i].what, NULL, 0);
 	return rc;
 }
 
 static int pick_there(void *payload, const char *id, const char *key, const char *cwd)
 {
 	struct picks *p = payload;
-	struct pick *k = find_pick(p, id);
-	struct grove_buf what = GROVE_BUF_INIT;
-	int rc = 0;
+	struct pick *k = find_pick(&p->todo, id);
+	const struct pick *here;
 
-	(void)cwd;
-	if (!k) {
-		/* it may be here, in another directory */
-		if (grove_resolve(p->s->c->g, id, &what) || grove_buf_add(&what, (struct grove_slice){ "", 1 }))
-			rc = add_pick(p, id, NULL, key, 0);
-		else
-			rc = add_pick(p, id, *what.ptr == '/' ? what.ptr : id, key, 0);
-		grove_buf_release(&what);
-		return rc;
-	}
-	if (!k->key && !(k->key = strdup(key)))
-		return GROVE_ENOMEM;
+	if (sync_stopped())
+		return GROVE_ECANCELLED;
+	if (k)
+		return k->key || !strcmp(key, id) || (k->key = strdup(key)) ? 0 : GROVE_ENOMEM;
+	here = find_pick(&p->here, id);
+	if (here || sync_of_dir(p->s, cwd))
+		return add_pick(&p->todo, id, here && !here->many ? here->what : NULL, strcmp(key, id) ? key : NULL, 0);
+	p->elsewhere++;
 	return 0;
 }
 
@@ -177,12 +225,13 @@ static int pick_named(struct picks *p, const char *name)
 	struct cli *c = p->s->c;
 	struct match m = { .want = name };
 	struct grove_list *l = NULL;
+	uint64_t refused;
 	int rc = grove_find(c->g, name, 0, &l);
 
 	if (!rc && grove_list_count(l)) {
 		const struct grove_list_item *it = grove_list_at(l, 0);
 
-		rc = add_pick(p, it->id, what_of(it), NULL, 1);
+		rc = find_pick(&p->todo, it->id) ? 0 : add_pick(&p->todo, it->id, what_of(it), NULL, 1);
 		grove_list_free(l);
 		return rc;
 	}
@@ -193,59 +242,69 @@ static int pick_named(struct picks *p, const char *name)
 		c->status = cli_fail_grove(c, rc);
 		return 1;
 	}
-	rc = remote_list(&p->s->remote, NULL, match_there, &m);
+	rc = remote_list(&p->s->remote, NULL, match_there, &m, &refused);
 	if (rc)
 		return rc;
 	if (m.nr == 1)
-		return add_pick(p, m.id, NULL, m.key, 1);
+		return find_pick(&p->todo, m.id) ? 0 : add_pick(&p->todo, m.id, NULL, m.key, 1);
 	c->status = m.nr ? cli_error(c, GROVE_EAMBIGUOUS, "%.100s matches %u sessions of the server", name, m.nr)
 			 : cli_error(c, GROVE_ENOTFOUND, "no session %.100s, here or on the server", name);
 	return 1;
 }
 
+static int pick_from_list(struct picks *p)
+{
+	struct cli *c = p->s->c;
+	char *there = p->dir ? state_there(&p->s->state, p->dir) : NULL;
+	uint64_t refused = 0;
+	int rc = p->dir && !there ? GROVE_ENOMEM : 0;
+
+	p->elsewhere = 0;
+	if (!rc)
+		rc = remote_list(&p->s->remote, there, pick_there, p, &refused);
+	free(there);
+	if (!rc && refused)
+		cli_warn(c, "%s: the server lists %llu session%s without a valid id", c->command, (unsigned long long)refused,
+			 refused == 1 ? "" : "s");
+	if (!rc && p->elsewhere)
+		cli_warn(c, "%s: the server lists %llu session%s of other directories, which %s left out", c->command,
+			 (unsigned long long)p->elsewhere, p->elsewhere == 1 ? "" : "s", p->elsewhere == 1 ? "is" : "are");
+	return rc;
+}
+
 static int pick_all(struct picks *p)
 {
-	char *cwd = NULL, *there = NULL;
 	int rc = 0;
 
-	clear_picks(p);
-	if (p->nr_names) {
-		for (int i = 0; i < p->nr_names && !rc; i++)
-			rc = pick_named(p, p->names[i]);
+	clear_set(&p->todo);
+	clear_set(&p->here);
+	for (int i = 0; i < p->nr_names && !rc; i++)
+		rc = pick_named(p, p->names[i]);
+	if (rc || p->nr_names)
 		return rc;
+	rc = list_here(p);
+	if (rc) {
+		p->s->c->status = cli_fail_grove(p->s->c, rc);
+		return rc == GROVE_ECANCELLED ? rc : 1;
 	}
 	if (p->s->ways & WAY_PUSH)
-		rc = pick_here(p, p->everywhere);
-	if (rc)
-		p->s->c->status = cli_fail_grove(p->s->c, rc);
-	if (rc || !(p->s->ways & WAY_PULL))
-		return rc ? 1 : 0;
-	if (!p->everywhere) {
-		cwd = getcwd(NULL, 0);
-		there = cwd ? state_there(&p->s->state, cwd) : NULL;
-		rc = there ? 0 : GROVE_ENOMEM;
-	}
-	if (!rc)
-		rc = remote_list(&p->s->remote, there, pick_there, p);
-	free(cwd);
-	free(there);
-	return rc;
+		rc = pick_here(p);
+	return rc || !(p->s->ways & WAY_PULL) ? rc : pick_from_list(p);
 }
 
 int mirror_wants(void *payload, const char *id, const char *cwd)
 {
 	struct picks *p = payload;
-	char *here;
-	int yes;
 
-	if (p->everywhere)
-		return 1;
-	if (p->nr_names)
-		return find_pick(p, id) != NULL;
-	here = getcwd(NULL, 0);
-	yes = find_pick(p, id) || (here && cwd && !strcmp(here, cwd));
-	free(here);
-	return yes;
+	return p->everywhere || find_pick(&p->todo, id) || (p->dir && cwd && !strcmp(p->dir, cwd));
+}
+
+static int go_on(void *payload, uint64_t done, uint64_t total)
+{
+	(void)payload;
+	(void)done;
+	(void)total;
+	return stopped;
 }
 
 /* Handles all of them, one after the other. */
@@ -256,10 +315,13 @@ static int run_all(void *payload)
 	int rc;
 
 	cli_working(c, c->command);
+	grove_set_progress(c->g, (struct grove_progress){ go_on, NULL });
 	rc = pick_all(p);
-	for (size_t i = 0; i < p->nr && !rc && !stopped; i++) {
-		progress_at(&c->progress, i, p->nr);
-		rc = sync_session(p->s, p->at[i].what, p->at[i].id, p->at[i].key, p->at[i].named);
+	for (size_t i = 0; i < p->todo.nr && !rc && !stopped; i++) {
+		const struct pick *k = &p->todo.at[i];
+
+		progress_at(&c->progress, i, p->todo.nr);
+		rc = sync_session(p->s, k->what, k->id, k->key, k->named);
 	}
 	cli_progress_end(c);
 	return stopped && !rc ? GROVE_ECANCELLED : rc;
@@ -364,6 +426,12 @@ static int set_up(struct picks *p, const struct words *w)
 		s->c->status = cli_usage(s->c, "%s", why);
 		return -1;
 	}
+	p->dir = p->everywhere || p->nr_names ? NULL : getcwd(NULL, 0);
+	if (!p->everywhere && !p->nr_names && !p->dir) {
+		s->c->status = cli_error(s->c, GROVE_EIO, "the current directory cannot be determined: %s", strerror(errno));
+		return -1;
+	}
+	s->dir = p->dir;
 	return open_grove(p);
 }
 
@@ -422,8 +490,9 @@ static int run(struct sync *s, int argc, char **argv)
 	else
 		rc = 1;
 	rc = finish(&p, rc);
-	clear_picks(&p);
-	free(p.at);
+	clear_set(&p.todo);
+	clear_set(&p.here);
+	free(p.dir);
 	opt_list_release(&w.maps);
 	return rc;
 }

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define QUIET_MS 150             /* changes within this time are handled together */
 #define ALL_MS (5 * 60 * 1000)
@@ -47,14 +46,6 @@ struct mirror {
 	int (*all)(void *payload);
 	void *payload;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void note(struct changed *c, const char *id)
 {
@@ -146,9 +137,9 @@ static int on_events(void *payload, const char *ptr, size_t len)
 
 static void nap(struct mirror *m, int64_t ms)
 {
-	int64_t until = now_ms() + ms;
+	int64_t until = http_clock() + ms;
 
-	while (!sync_stopped() && !atomic_load(&m->ending) && now_ms() < until)
+	while (!sync_stopped() && !atomic_load(&m->ending) && http_clock() < until)
 		poll(NULL, 0, 50);
 }
 
@@ -177,7 +168,7 @@ static void *listen_there(void *payload)
 /* Waits for the first change, and a moment longer for those that come with it. */
 static void listen_here(struct mirror *m, int64_t most)
 {
-	int64_t until = now_ms() + most, ms;
+	int64_t until = http_clock() + most, ms;
 	struct grove_event e = { .size = sizeof(e) };
 	size_t nr;
 	int all;
@@ -187,7 +178,7 @@ static void listen_here(struct mirror *m, int64_t most)
 		nr = m->changed.nr;
 		all = m->changed.all;
 		pthread_mutex_unlock(&m->changed.lock);
-		ms = until - now_ms();
+		ms = until - http_clock();
 		if (nr || all)
 			ms = ms < QUIET_MS ? ms : QUIET_MS;
 		if (ms <= 0 || sync_stopped())
@@ -216,7 +207,7 @@ static int sync_one(struct mirror *m, const char *key)
 	tilde = strrchr(id, '~');
 	if (tilde && strlen(tilde) == 5)
 		*tilde = '\0';
-	here = !grove_find(m->s->c->g, id, 0, &l) && grove_list_count(l) && !strcmp(grove_list_at(l, 0)->id, id);
+	here = !grove_find(m->s->c->g, id, GROVE_FIND_ID, &l) && grove_list_count(l);
 	if (here) {
 		const struct grove_list_item *it = grove_list_at(l, 0);
 
@@ -297,7 +288,7 @@ int mirror_run(struct sync *s, int (*all)(void *payload), void *payload)
 	int away = 0, rc = start(&m);
 
 	while (!rc && !sync_stopped()) {
-		int everything = !last || away || now_ms() - last > ALL_MS;
+		int everything = !last || away || http_clock() - last > ALL_MS;
 
 		rc = look(&m, everything);
 		if (is_passing(&m, rc)) {
@@ -313,7 +304,7 @@ int mirror_run(struct sync *s, int (*all)(void *payload), void *payload)
 		away = 0;
 		pause = PAUSE_MS;
 		if (everything)
-			last = now_ms();
+			last = http_clock();
 		out_flush(&s->c->out);
 		if (!rc && !s->dry)
 			listen_here(&m, ALL_MS);

@@ -3,29 +3,59 @@
  */
 #include "remote.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGES_MAX 100000u
-
 /* ---------------------------------------------------------------- questions */
+
+void remote_begin(struct remote *r)
+{
+	r->outage = 0;
+	r->received = 0;
+	r->why[0] = '\0';
+}
 
 static int failed(struct remote *r, struct http_call *c, int rc)
 {
+	r->received += c->received;
+	r->late = !rc ? 0 : c->late ? r->late + 1 : r->late;
 	if (rc) {
 		r->outage = rc == GROVE_EIO && (!c->status || c->foreign || c->status == 502 || c->status == 503 ||
-						c->status == 504);
+						c->status == 504 || r->late >= REMOTE_LATE_MAX);
 		snprintf(r->why, sizeof(r->why), "%s", *c->why ? c->why : grove_strerror(rc));
 	}
 	http_call_release(c);
 	return rc;
 }
 
+/* The server contradicts itself. */
+static int __attribute__((format(printf, 3, 4))) lie(struct remote *r, struct http_call *c, const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	snprintf(c->why, sizeof(c->why), "%.190s %s", http_name(r->http), what);
+	return GROVE_EJSON;
+}
+
+/* The limit of a session has been reached. */
+static int enough(struct remote *r, struct http_call *c)
+{
+	if (r->received < REMOTE_BYTES_MAX)
+		return 0;
+	lie(r, c, "has sent more than %u GiB for one session", (unsigned)(REMOTE_BYTES_MAX >> 30));
+	return GROVE_ETOOBIG;
+}
+
 static int no_sense(struct remote *r, struct http_call *c, int rc)
 {
-	if (rc == GROVE_EJSON)
-		snprintf(c->why, sizeof(c->why), "the server's response cannot be understood");
+	if (rc == GROVE_EJSON && !*c->why)
+		lie(r, c, "sends a response that cannot be understood");
 	return failed(r, c, rc);
 }
 
@@ -82,80 +112,118 @@ int remote_about(struct remote *r, const char *id, struct remote_session *out)
 	return no_sense(r, &c, rc);
 }
 
-int remote_list(struct remote *r, const char *cwd, remote_list_fn *fn, void *payload)
-{
-	char *next = NULL, *last = NULL;
-	int rc = 0;
-
-	for (unsigned page = 0; page < PAGES_MAX && !rc && (!page || next); page++) {
-		struct grove_buf path = GROVE_BUF_INIT;
-		struct http_call c = { 0 };
-
-		free(last);
-		last = next;
-		next = NULL;
-		rc = grove_buf_add(&path, grove_str("/sessions?limit=500"));
-		rc = rc ? rc : put_query(&path, "cwd", cwd);
-		rc = rc ? rc : put_query(&path, "cursor", last);
-		rc = rc ? rc : end_path(&path);
-		c.path = path.ptr;
-		if (!rc)
-			rc = http_ask(r->http, &c);
-		if (!rc)
-			rc = remote_parse_list(grove_buf_slice(&c.answer), fn, payload, &next);
-		rc = no_sense(r, &c, rc);
-		grove_buf_release(&path);
-		/* a server that returns the same page forever */
-		if (next && last && !strcmp(next, last))
-			break;
-	}
-	free(next);
-	free(last);
-	return rc;
-}
-
-/* Splits pieces into lines. */
-struct splitting {
-	remote_line_fn *fn;
+struct listing {
+	struct remote *r;
+	remote_list_fn *fn;
 	void *payload;
-	uint64_t seq;
-	struct grove_buf part;
+	uint64_t nr, refused;
 };
 
-static int split(void *payload, const char *ptr, size_t len)
+static int list_one(void *payload, const char *id, const char *key, const char *cwd)
 {
-	struct splitting *s = payload;
-	const char *end = ptr + len;
-	int rc = 0;
+	struct listing *l = payload;
 
-	while (ptr < end && !rc) {
-		const char *lf = memchr(ptr, '\n', (size_t)(end - ptr));
-		size_t n = (size_t)((lf ? lf : end) - ptr);
-		struct grove_slice line = { ptr, n };
+	l->nr++;
+	return l->fn(l->payload, id, key, cwd);
+}
 
-		if (s->part.len + n > HTTP_ANSWER_MAX)
-			return GROVE_ETOOBIG;
-		if (!lf || s->part.len) {
-			rc = grove_buf_add(&s->part, line);
-			line = grove_buf_slice(&s->part);
-		}
-		if (!rc && lf) {
-			rc = s->fn(s->payload, line, s->seq++);
-			s->part.len = 0;
-		}
-		ptr += n + (lf ? 1 : 0);
-	}
+static int list_page(struct listing *l, const char *cwd, char **next)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct http_call c = { 0 };
+	char *last = *next;
+	uint64_t before = l->nr + l->refused;
+	int rc = grove_buf_add(&path, grove_str("/sessions?limit=500"));
+
+	*next = NULL;
+	rc = rc ? rc : put_query(&path, "cwd", cwd);
+	rc = rc ? rc : put_query(&path, "cursor", last);
+	rc = rc ? rc : end_path(&path);
+	c.path = path.ptr;
+	if (!rc)
+		rc = http_ask(l->r->http, &c);
+	if (!rc)
+		rc = remote_parse_list(grove_buf_slice(&c.answer), list_one, l, &l->refused, next);
+	/* each page brings some, so there is an end */
+	if (!rc && l->nr + l->refused > REMOTE_SESSIONS_MAX)
+		rc = lie(l->r, &c, "lists more than %u sessions", REMOTE_SESSIONS_MAX);
+	if (!rc && *next && (l->nr + l->refused == before || (last && !strcmp(last, *next))))
+		rc = lie(l->r, &c, "sends a list without end");
+	rc = no_sense(l->r, &c, rc);
+	free(last);
+	grove_buf_release(&path);
 	return rc;
 }
 
-int remote_lines(struct remote *r, const char *id, const char *sub, uint64_t after, remote_line_fn *fn,
-		 void *payload, struct remote_state *out)
+int remote_list(struct remote *r, const char *cwd, remote_list_fn *fn, void *payload, uint64_t *refused)
 {
-	struct splitting s = { .fn = fn, .payload = payload, .seq = after };
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct http_call c = { .sink = split, .payload = &s };
-	int rc = put_path(&path, id, "");
+	struct listing l = { .r = r, .fn = fn, .payload = payload };
+	int64_t begun = http_clock();
+	char *next = NULL;
+	int rc;
 
+	do {
+		rc = list_page(&l, cwd, &next);
+		if (!rc && next && http_clock() - begun > HTTP_LONGEST * 1000) {
+			snprintf(r->why, sizeof(r->why), "%.200s is too slow: the list has not ended after an hour", http_name(r->http));
+			rc = GROVE_EIO;
+		}
+	} while (!rc && next);
+	free(next);
+	*refused = l.refused;
+	/* nothing can be done without it */
+	r->outage |= rc == GROVE_EIO;
+	return rc;
+}
+
+/* An answer of lines. */
+struct fetching {
+	struct remote *r;
+	struct http_call *call;
+	struct spool *lines;
+	uint64_t after;
+	int begun;
+};
+
+static int fetch_begin(struct fetching *f)
+{
+	struct http_call *c = f->call;
+
+	f->begun = 1;
+	if (!c->has_state)
+		return lie(f->r, c, "sends lines without saying how many");
+	f->lines->most = c->seq > f->after ? c->seq - f->after : 0;
+	if (f->lines->most <= REMOTE_LINES_MAX)
+		return 0;
+	lie(f->r, c, "has a log of %llu lines; at most %u are transferred", (unsigned long long)f->lines->most, REMOTE_LINES_MAX);
+	return GROVE_ETOOBIG;
+}
+
+static int fetch(void *payload, const char *ptr, size_t len)
+{
+	struct fetching *f = payload;
+	int rc = f->begun ? 0 : fetch_begin(f);
+
+	rc = rc ? rc : spool_add(f->lines, ptr, len, HTTP_ANSWER_MAX);
+	if (rc == SPOOL_TOO_MANY)
+		rc = lie(f->r, f->call, "sends more than the %llu lines that it announced", (unsigned long long)f->lines->most);
+	else if (rc == GROVE_ETOOBIG && !*f->call->why)
+		lie(f->r, f->call, "sends a line of more than %zu MiB", HTTP_ANSWER_MAX >> 20);
+	else if (rc == GROVE_EFULL || rc == GROVE_EIO)
+		snprintf(f->call->why, sizeof(f->call->why), "the answer cannot be stored meanwhile: %s", grove_strerror(rc));
+	return rc;
+}
+
+int remote_lines(struct remote *r, const char *id, const char *sub, uint64_t after, struct spool *lines,
+		 struct remote_state *out)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct http_call c = { .sink = fetch, .most = REMOTE_BYTES_MAX - r->received };
+	struct fetching f = { .r = r, .call = &c, .lines = lines, .after = after };
+	int rc = enough(r, &c);
+
+	c.payload = &f;
+	rc = rc ? rc : put_path(&path, id, "");
 	rc = rc ? rc : put_number(&path, "after", after);
 	rc = rc ? rc : put_query(&path, "sub", sub && *sub ? sub : NULL);
 	rc = rc ? rc : end_path(&path);
@@ -164,10 +232,12 @@ int remote_lines(struct remote *r, const char *id, const char *sub, uint64_t aft
 		rc = http_ask(r->http, &c);
 	out->seq = c.seq;
 	out->generation = c.generation;
-	/* exactly the number of lines that it announced */
-	if (!rc && (!c.has_state || s.part.len || (s.seq != c.seq && after < c.seq)))
-		rc = GROVE_EJSON;
-	grove_buf_release(&s.part);
+	if (!rc && !f.begun)
+		rc = fetch_begin(&f);
+	if (!rc && (lines->part || lines->lines != lines->most))
+		rc = lie(r, &c, "sends less than the %llu lines that it announced", (unsigned long long)lines->most);
+	if (!rc)
+		rc = spool_rewind(lines);
 	grove_buf_release(&path);
 	return no_sense(r, &c, rc);
 }
@@ -224,16 +294,16 @@ static int file_path(struct grove_buf *path, const char *id, const char *name)
 
 static int add_bytes(void *payload, const char *ptr, size_t len)
 {
-	struct grove_buf *b = payload;
-
-	return b->len + len > HTTP_ANSWER_MAX ? GROVE_ETOOBIG : grove_buf_add(b, (struct grove_slice){ ptr, len });
+	return grove_buf_add(payload, (struct grove_slice){ ptr, len });
 }
 
 int remote_file_get(struct remote *r, const char *id, const char *name, struct grove_buf *out)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct http_call c = { .sink = add_bytes, .payload = out };
-	int rc = file_path(&path, id, name);
+	int rc = enough(r, &c);
+
+	rc = rc ? rc : file_path(&path, id, name);
 
 	rc = rc ? rc : end_path(&path);
 	c.path = path.ptr;

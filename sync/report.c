@@ -21,6 +21,9 @@ void report_problem(struct job *j, int code, const char *fmt, ...)
 	char why[700];
 	va_list ap;
 
+	/* said once, at the end */
+	if (code == GROVE_ECANCELLED && sync_stopped())
+		return;
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
@@ -75,7 +78,7 @@ static void print_session(struct job *j)
 {
 	struct out *o = &j->s->c->out;
 
-	out_text(o, out_str(j->id));
+	out_line(o, out_str(j->id));
 	out_puts(o, ":");
 	if (j->pushed || j->files_pushed)
 		out_printf(o, " pushed %llu", (unsigned long long)j->pushed);

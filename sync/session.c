@@ -68,6 +68,8 @@ static int fail_here(struct job *j, int rc)
 {
 	struct grove_detail why = { 0 };
 
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED)
+		return rc;
 	if (j->carry)
 		grove_carry_error(j->carry, &why);
 	report_problem(j, rc, "%s", *why.message ? why.message : grove_strerror(rc));
@@ -94,6 +96,56 @@ static int was_in_step(const struct job *j)
 	return 0;
 }
 
+/* Two spellings of a directory that exists are the same. */
+static int same_dir(const char *a, const char *b)
+{
+	char *x = realpath(a, NULL), *y = realpath(b, NULL);
+	int same = !strcmp(a, b) || (x && y && !strcmp(x, y));
+
+	free(x);
+	free(y);
+	return same;
+}
+
+int sync_of_dir(const struct sync *s, const char *cwd)
+{
+	char *here = s->dir && *cwd ? state_here(&s->state, cwd) : NULL;
+	int is = !s->dir || !*cwd || (here && same_dir(here, s->dir));
+
+	free(here);
+	return is;
+}
+
+/* The server listed it as one of this directory; says if it is not. */
+static int is_elsewhere(struct job *j, const char *cwd)
+{
+	if (j->named || sync_of_dir(j->s, cwd))
+		return 0;
+	report_problem(j, GROVE_EJSON, "the server lists it here, but it belongs to %.300s", cwd);
+	return 1;
+}
+
+int sync_lines_of_dir(struct job *j, struct spool *lines)
+{
+	struct grove_carry_line k = { .size = sizeof(k) };
+	struct grove_slice line;
+	char *cwd = NULL;
+	uint64_t seq = 0;
+	int rc, not_here;
+
+	if (!j->s->dir || j->named || j->what)
+		return 0;
+	while (!(rc = spool_next(lines, &line)) && !cwd) {
+		rc = grove_carry_line(j->carry, line, seq++, &k);
+		cwd = !rc && k.cwd.len ? strndup(k.cwd.ptr, k.cwd.len) : NULL;
+		if (rc || (k.cwd.len && !cwd))
+			return rc ? rc : GROVE_ENOMEM;
+	}
+	not_here = cwd && is_elsewhere(j, cwd);
+	free(cwd);
+	return not_here ? 1 : rc < 0 ? rc : spool_rewind(lines);
+}
+
 /*
  * Finds the session that the server names by its id. If several have that id, it cannot be
  * known which one is meant.
@@ -109,6 +161,9 @@ static int find_here(struct job *j)
 	if (rc == GROVE_EAMBIGUOUS || (rc == GROVE_EDAMAGED && !carry_is_empty(g, j->id))) {
 		grove_error(g, &why);
 		report_problem(j, rc, "%s", why.message);
+		rc = 1;
+	} else if (!rc && (it = grove_list_at(l, 0)) && j->s->dir && !j->named && *it->cwd && !same_dir(it->cwd, j->s->dir)) {
+		report_note(j, "elsewhere", 1, "it belongs to another directory here, %.300s", it->cwd);
 		rc = 1;
 	} else if (!rc && (it = grove_list_at(l, 0))) {
 		j->found = strdup(it->path && *it->path == '/' ? it->path : it->id);
@@ -166,7 +221,12 @@ static int open_new(struct job *j)
 	int rc;
 
 	j->dialect = strdup(j->there.dialect);
-	j->cwd_here = j->there.cwd && *j->there.cwd == '/' ? state_here(&j->s->state, j->there.cwd) : NULL;
+	if (is_elsewhere(j, j->there.cwd ? j->there.cwd : ""))
+		return 1;
+	if (j->there.cwd && *j->there.cwd == '/')
+		j->cwd_here = state_here(&j->s->state, j->there.cwd);
+	else if (j->s->dir && !j->named)
+		j->cwd_here = strdup(j->s->dir);
 	o.dialect = j->dialect;
 	o.cwd = j->cwd_here;
 	rc = grove_carry_open(j->s->c->g, NULL, &o, &j->carry);
@@ -231,35 +291,9 @@ static int meet(struct job *j)
 
 /* ------------------------------------------------------------------ hydrate */
 
-/* The lines of a complete remote log, in a private file. */
-struct spool {
-	FILE *f;
-	struct grove_buf line;
-	uint64_t lines;
-	int rc;
-};
-
-static int spool_line(void *payload, struct grove_slice line, uint64_t seq)
-{
-	struct spool *s = payload;
-
-	(void)seq;
-	s->lines++;
-	return fwrite(line.ptr, 1, line.len, s->f) != line.len || putc('\n', s->f) == EOF ? GROVE_EIO : 0;
-}
-
 static int next_line(void *payload, struct grove_slice *line)
 {
-	struct spool *s = payload;
-	ssize_t n;
-	size_t cap = s->line.cap;
-
-	n = getline(&s->line.ptr, &cap, s->f);
-	s->line.cap = cap;
-	if (n <= 0)
-		return ferror(s->f) ? GROVE_EIO : 1;
-	*line = (struct grove_slice){ s->line.ptr, (size_t)n - (s->line.ptr[n - 1] == '\n') };
-	return 0;
+	return spool_next(payload, line);
 }
 
 /* Whether the log here has a line that the server lacks. */
@@ -269,21 +303,19 @@ struct lacking {
 	uint64_t lacks;
 };
 
-static int add_there(void *payload, struct grove_slice line, uint64_t seq)
+static int note_there(struct lacking *l, struct spool *lines)
 {
-	struct lacking *l = payload;
 	struct grove_carry_line k = { .size = sizeof(k) };
-	int rc = grove_carry_line(l->j->carry, line, seq, &k);
+	struct grove_slice line;
+	int rc;
 
-	return rc ? rc : table_add(&l->there, k.id, line);
-}
-
-static int spool_and_note(void *payload, struct grove_slice line, uint64_t seq)
-{
-	void **both = payload;
-	int rc = spool_line(both[0], line, seq);
-
-	return rc ? rc : add_there(both[1], line, seq);
+	while (!(rc = spool_next(lines, &line))) {
+		rc = sync_stopped() ? GROVE_ECANCELLED : grove_carry_line(l->j->carry, line, 1, &k);
+		rc = rc ? rc : table_add(&l->there, k.id, line);
+		if (rc)
+			return rc;
+	}
+	return rc == 1 ? spool_rewind(lines) : rc;
 }
 
 static int count_lacking(void *payload, const char *ptr, size_t len)
@@ -311,45 +343,41 @@ static int count_lacking(void *payload, const char *ptr, size_t len)
 	return 0;
 }
 
-/*
- * Replaces Claude's own file by the server's log at once, after all of it has arrived: a
- * program that resumes the session meanwhile finds the old one or the new one. Returns 1 if
- * it was done, 0 if the lines have to be carried over one by one.
- */
-static int hydrate(struct job *j)
+/* Compares the log here with all lines of the other. Returns 1 if it has any that those lack. */
+static int lacks(struct job *j, struct spool *lines, struct grove_carry_state *st)
+{
+	struct lacking l = { .j = j };
+	int rc = note_there(&l, lines);
+
+	if (!rc)
+		rc = grove_carry_read(j->carry, NULL, 0, 0, (struct grove_sink){ count_lacking, &l }, st);
+	table_release(&l.there);
+	if (rc)
+		return fail_here(j, rc);
+	if (l.lacks)
+		report_problem(j, GROVE_ECONFLICT, "it has %llu lines that the server lacks (push it first)",
+			       (unsigned long long)l.lacks);
+	return l.lacks != 0;
+}
+
+/* As hydrate(). */
+static int replace_log(struct job *j, struct spool *lines)
 {
 	struct grove_carry_state st = { .size = sizeof(st) };
 	struct grove_hydrate_options o = { .size = sizeof(o), .id = j->id, .dialect = "claude", .cwd = j->cwd_here,
 					   .flags = j->what ? 0u : GROVE_HYDRATE_NEW };
 	struct grove_carry_about a = { .size = sizeof(a) };
-	struct spool sp = { .f = tmpfile() };
-	struct grove_source src = { .next = next_line, .payload = &sp };
-	struct lacking l = { .j = j };
-	struct remote_state there;
-	void *both[] = { &sp, &l };
-	int rc = sp.f ? 0 : GROVE_EIO;
+	struct grove_source src = { .next = next_line, .payload = lines };
+	struct log_mark *m = state_log(&j->mark, "");
+	struct grove_detail why;
+	int rc = j->what ? lacks(j, lines, &st) : 0;
 
-	if (!rc)
-		rc = remote_lines(&j->s->remote, j->key, NULL, 0, spool_and_note, both, &there);
-	if (!rc && j->what) {
-		rc = grove_carry_about(j->carry, &a);
-		o.path = a.path;
-		if (!rc)
-			rc = grove_carry_read(j->carry, NULL, 0, 0, (struct grove_sink){ count_lacking, &l }, &st);
-		if (!rc && l.lacks) {
-			report_problem(j, GROVE_ECONFLICT, "it has %llu lines that the server lacks (push it first)",
-				       (unsigned long long)l.lacks);
-			rc = 1;
-		}
-	}
+	if (!rc && j->what)
+		rc = grove_carry_about(j->carry, &a) ? fail_here(j, GROVE_EIO) : 0;
+	o.path = a.path;
 	if (!rc && !j->s->dry) {
-		struct log_mark *m = state_log(&j->mark, "");
-
-		rewind(sp.f);
 		rc = grove_hydrate(j->s->c->g, &o, &src, NULL);
 		if (rc && rc != GROVE_EJSON) {
-			struct grove_detail why;
-
 			grove_error(j->s->c->g, &why);
 			report_problem(j, rc, "%s", why.message);
 			rc = 1;
@@ -359,14 +387,26 @@ static int hydrate(struct job *j)
 			memset(&m->here, 0, sizeof(m->here));
 	}
 	if (!rc)
-		j->pulled += j->what && st.seq < sp.lines ? sp.lines - st.seq : j->what ? 0 : sp.lines;
-	if (sp.f)
-		fclose(sp.f);
-	grove_buf_release(&sp.line);
-	table_release(&l.there);
-	if (rc < 0 && rc != GROVE_EJSON)
-		return fail_there(j, rc) < 0 ? rc : 1;
-	return rc == GROVE_EJSON ? 0 : rc ? 1 : 2;
+		j->pulled += j->what && st.seq < lines->lines ? lines->lines - st.seq : j->what ? 0 : lines->lines;
+	/* it has lines that are not JSON: those that are can still be appended */
+	return rc == GROVE_EJSON ? 0 : rc ? rc : 2;
+}
+
+/*
+ * Replaces Claude's own file by the server's log at once, after all of it has arrived: a
+ * program that resumes the session meanwhile finds the old one or the new one. Returns 2 if
+ * it was done, 0 if the lines have to be carried over one by one.
+ */
+static int hydrate(struct job *j)
+{
+	struct spool lines = { .file = NULL };
+	struct remote_state there;
+	int rc = remote_lines(&j->s->remote, j->key, NULL, 0, &lines, &there);
+
+	rc = rc ? fail_there(j, rc) : sync_lines_of_dir(j, &lines);
+	rc = rc ? rc : replace_log(j, &lines);
+	spool_release(&lines);
+	return rc;
 }
 
 /* The session is here now; opens it as such. */
@@ -377,7 +417,14 @@ static int reopen(struct job *j)
 
 	grove_carry_close(j->carry);
 	j->carry = NULL;
-	rc = grove_carry_open(j->s->c->g, j->what ? j->what : j->id, &o, &j->carry);
+	rc = j->what ? 0 : find_here(j);
+	if (rc)
+		return rc;
+	if (!j->what) {
+		report_problem(j, GROVE_ENOTFOUND, "it cannot be found, although it was stored");
+		return 1;
+	}
+	rc = grove_carry_open(j->s->c->g, j->what, &o, &j->carry);
 	return rc ? fail_here(j, rc) : 0;
 }
 
@@ -590,7 +637,7 @@ static int carry_parts(struct job *j)
 	if (parts.nr)
 		qsort(parts.at, parts.nr, sizeof(*parts.at), by_kind_and_name);
 	if (rc)
-		rc = rc == GROVE_ENOMEM ? rc : fail_here(j, rc);
+		rc = fail_here(j, rc);
 	else if (parts.nr > REMOTE_NAMES_MAX || j->there.too_many)
 		report_problem(j, GROVE_ETOOBIG, "it has more than %u files, which are not transferred", REMOTE_NAMES_MAX);
 	else
@@ -638,8 +685,7 @@ int sync_session(struct sync *s, const char *what, const char *id, const char *k
 
 	out_init(&j.problems, -1);
 	out_init(&j.notes, -1);
-	s->remote.outage = 0;
-	s->remote.why[0] = '\0';
+	remote_begin(&s->remote);
 	report_progress(s, id);
 	rc = state_load(&s->state, id, &j.mark) ? GROVE_ENOMEM : 0;
 	if (!rc && s->again)

@@ -4,6 +4,7 @@
  *	http.c      requests to a server
  *	answers.c   its answers, parsed and checked
  *	remote.c    its sessions
+ *	spool.c     lines of an answer, until all have arrived
  *	state.c     what is remembered
  *	table.c     which lines a log has
  *	log.c       one log on both sides: compare, carry over
@@ -40,6 +41,8 @@ struct sync {
 	int dry;
 	int hydrate;
 	int again;                   /* forget what is remembered */
+	const char *dir;             /* of whose sessions those are taken that nobody named; NULL: of
+	                                all */
 	int files_here;              /* new sessions are files, not rows of a database */
 	struct totals totals;
 	struct out list;             /* JSON: one object for each session with something to report */
@@ -74,6 +77,15 @@ struct job {
  * server, no memory, interrupted).
  */
 int sync_session(struct sync *s, const char *what, const char *id, const char *key, int named);
+
+/* Does a session whose directory the server calls `cwd` belong to `dir`? So it does if that is unknown. */
+int sync_of_dir(const struct sync *s, const char *cwd);
+
+/*
+ * Checks that the lines of a session that is new here belong to `dir`, too. Returns 1 and
+ * reports it if they do not.
+ */
+int sync_lines_of_dir(struct job *j, struct spool *lines);
 
 /* log.c: handles one log. As above; problems of the log are reported. */
 int sync_log(struct job *j, const char *sub, const struct remote_log *there);

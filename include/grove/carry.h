@@ -95,6 +95,7 @@ struct grove_carry_line {
 	enum grove_carry_kind kind;
 	struct grove_slice id;       /* empty: none; valid until the next call on `c` */
 	struct grove_slice parent;   /* the same */
+	struct grove_slice cwd;      /* the directory that it says it was written in; the same */
 };
 /*
  * Says what a line is. `seq` is its place in its log. GROVE_EINVAL while the dialect of

@@ -40,6 +40,7 @@ static void one(struct grove_slice json)
 	struct remote_session s;
 	struct remote_put p = { 0 };
 	size_t items = 0;
+	uint64_t refused = 0;
 	char *next = NULL;
 
 	if (!remote_parse_about(json, &s)) {
@@ -54,7 +55,7 @@ static void one(struct grove_slice json)
 			check_name(s.log[i].sub);
 	}
 	remote_session_release(&s);
-	remote_parse_list(json, check_item, &items, &next);
+	remote_parse_list(json, check_item, &items, &refused, &next);
 	free(next);
 	if (!remote_parse_put(json, &p))
 		CHECK(strlen(p.leaf) < sizeof(p.leaf));

@@ -103,6 +103,23 @@ static void control_characters_become_visible(void **state)
 	assert_string_equal(printed(), "a^@b");
 }
 
+static void line(const char *str, const char *want)
+{
+	out_line(&o, out_str(str));
+	assert_string_equal(printed(), want);
+}
+
+static void what_belongs_on_a_line_stays_on_it(void **state)
+{
+	(void)state;
+	line("", "");
+	line("a\ngrove: b", "a^Jgrove: b");
+	line("\n\r\n\xe2\x80\xa8\n", "^J^M^J<U+2028>^J");
+	line("a\tb \033\xc2\x85", "a\tb ^[<U+0085>");
+	out_line(&o, slice(NULL, 0));
+	assert_string_equal(printed(), "");
+}
+
 static void marks_of_direction_become_visible(void **state)
 {
 	(void)state;
@@ -411,6 +428,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		T(control_characters_become_visible),
+		T(what_belongs_on_a_line_stays_on_it),
 		T(marks_of_direction_become_visible),
 		T(what_cannot_be_seen_becomes_visible),
 		T(what_an_emoji_or_a_script_is_made_of_stays),

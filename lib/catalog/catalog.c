@@ -413,18 +413,6 @@ bool grove__catalog_lasts(const struct grove__catalog *c)
 	return c && c->all;
 }
 
-struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log)
-{
-	return (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
-					 .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
-}
-
-bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
-}
-
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
 			 const struct grove__sys_stat *st, struct grove__arena *tmp,
 			 struct grove_slice *out)

@@ -43,9 +43,6 @@ bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct gr
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
 			   const struct grove__sys_stat *st, struct grove__arena *tmp,
 			   struct grove_slice *out);
-/* The state of a log in a database, as if it were a file. */
-struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log);
-bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b);
 /* Remembers it. It is written when the catalog is closed; a failure is ignored. */
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes);
@@ -55,5 +52,18 @@ void grove__catalog_put(struct grove__catalog *c, const char *path, const struct
  * lasting bytes that were found.
  */
 void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts);
+
+/* The state of a log in a database, as if it were a file. */
+static inline struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log)
+{
+	return (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
+					 .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
+}
+
+static inline bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
+}
 
 #endif

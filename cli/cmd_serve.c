@@ -7,6 +7,7 @@
  */
 #include "cli.h"
 #include "help.h"
+#include "parts.h"
 #include "web.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "help.h"
 
 #include "cli.h"
+#include "parts.h"
 
 #include <string.h>
 

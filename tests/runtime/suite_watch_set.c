@@ -68,7 +68,7 @@ static struct grove_event expect(struct grove_watch *x, enum grove_event_kind ki
 /* Sessions set0, set1, … with one entry each; every third in the store beside. */
 static void make_many(struct world *w, struct grove_session **s, size_t nr)
 {
-	char id[20];
+	char id[32];
 
 	for (size_t i = 0; i < nr; i++) {
 		struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = id,
@@ -102,7 +102,7 @@ static void each_session_is_told_under_its_tag(void **state)
 	struct grove_watch *x;
 	struct grove_event e;
 	unsigned told[NR] = { 0 };
-	char id[20];
+	char id[32];
 
 	make_many(w, s, NR);
 	x = watch_many(w, s, NR, 0);
@@ -137,7 +137,7 @@ static void a_busy_session_does_not_keep_the_others_waiting(void **state)
 	struct grove_session *s[3];
 	struct grove_watch *x;
 	struct grove_event e;
-	char id[20];
+	char id[32];
 	size_t at = 0, n = 0;
 
 	make_many(w, s, 3);
@@ -379,7 +379,7 @@ static void sessions_beyond_those_in_memory_are_told_the_same(void **state)
 	struct grove_session *s[MANY];
 	struct grove_watch *x;
 	struct grove_event e;
-	char id[20];
+	char id[32];
 
 	make_many(w, s, MANY);
 	x = watch_many(w, s, MANY, 0);
@@ -708,7 +708,7 @@ static void two_thousand_sessions_cost_little(void **state)
 	struct grove_event e;
 	char *names[MANY];
 	size_t fds, before;
-	char id[20];
+	char id[32];
 
 	/* in memory, or on a server, they take too long to make */
 	if (w->kind->env || !w->kind->shared)

@@ -303,14 +303,13 @@ static int verify(struct blob *x, int argc, char **argv)
 		out_bytes(&c->out, x->json.ptr, x->json.len);
 		out_puts(&c->out, "]}\n");
 	} else {
-		out_flush(&c->out);
 		cli_size(size, sizeof(size), sum.bytes);
-		out_printf(&c->err, "%llu blob%s (%s): ", (unsigned long long)sum.blobs,
+		out_printf(&c->out, "%llu blob%s (%s): ", (unsigned long long)sum.blobs,
 			   sum.blobs == 1 ? "" : "s", size);
 		if (sum.problems)
-			out_printf(&c->err, "%llu damaged\n", (unsigned long long)sum.problems);
+			out_printf(&c->out, "%llu damaged\n", (unsigned long long)sum.problems);
 		else
-			out_puts(&c->err, "no damage\n");
+			out_puts(&c->out, "no damage\n");
 	}
 	return sum.problems ? EXIT_DAMAGED : EXIT_DONE;
 }

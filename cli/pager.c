@@ -6,6 +6,8 @@
  */
 #include "pager.h"
 
+#include "programs/on_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,33 +19,12 @@
 
 extern char **environ;
 
-/* Returns true if PATH has a program of this name. */
-static int is_on_path(const char *name)
-{
-	const char *p = getenv("PATH");
-	char file[4096];
-
-	while (p && *p) {
-		size_t n = strcspn(p, ":"), len = strlen(name);
-
-		if (n && n + len + 2 < sizeof(file)) {
-			memcpy(file, p, n);
-			file[n] = '/';
-			memcpy(file + n + 1, name, len + 1);
-			if (!access(file, X_OK))
-				return 1;
-		}
-		p += n + (p[n] == ':');
-	}
-	return 0;
-}
-
 static const char *choose(const char *command)
 {
 	if (!command)
 		command = getenv("PAGER");
 	if (!command)
-		command = is_on_path("less") ? "less -RFX" : "";
+		command = on_path("less") ? "less -RFX" : "";
 	return *command && strcmp(command, "cat") ? command : NULL;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "viewer.h"
 
+#include "on_path.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -174,28 +176,13 @@ int viewer_find(const char *path, char *url, size_t size)
 
 /* ------------------------------------------------------------------ browser */
 
-static int in_path(const char *name)
-{
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
-
-	for (const char *p = path; p && *p;) {
-		size_t n = strcspn(p, ":");
-
-		if (snprintf(file, sizeof(file), "%.*s/%s", (int)n, p, name) < (int)sizeof(file) && !access(file, X_OK))
-			return 1;
-		p += n + (p[n] == ':');
-	}
-	return 0;
-}
-
 static const char *browser(void)
 {
 	const char *own = getenv("BROWSER"), *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
 
 	if (own && *own)
-		return strchr(own, '/') ? (access(own, X_OK) ? NULL : own) : in_path(own) ? own : NULL;
-	return ((x && *x) || (wayland && *wayland)) && in_path("xdg-open") ? "xdg-open" : NULL;
+		return strchr(own, '/') ? (access(own, X_OK) ? NULL : own) : on_path(own) ? own : NULL;
+	return ((x && *x) || (wayland && *wayland)) && on_path("xdg-open") ? "xdg-open" : NULL;
 }
 
 /* Makes a private page that redirects to the address. */

@@ -9,6 +9,7 @@
 #include "reply.h"
 #include "route.h"
 #include "programs/carry.h"
+#include "programs/on_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -282,26 +283,6 @@ static uint64_t count_blobs(const struct grove_view *v)
 	return nr;
 }
 
-/* Returns true if a program that moves files to the trash is installed. */
-static int has_trash(void)
-{
-	const char *path = getenv("PATH");
-	char file[4096];
-
-	while (path && *path) {
-		size_t n = strcspn(path, ":");
-
-		if (n && n + 7 < sizeof(file)) {
-			memcpy(file, path, n);
-			memcpy(file + n, "/trash", 7);
-			if (!access(file, X_OK))
-				return 1;
-		}
-		path += n + (path[n] == ':');
-	}
-	return 0;
-}
-
 /* Describes what would be deleted. Where it lies decides, not the owner that the client named. */
 static int put_what_goes(struct request *r, struct held *h)
 {
@@ -327,7 +308,7 @@ static int put_what_goes(struct request *r, struct held *h)
 	doc_member_number(&r->out, "entries", count_entries(v));
 	doc_member_number(&r->out, "agents", agents);
 	doc_member_number(&r->out, "blobs", count_blobs(v));
-	doc_member_bool(&r->out, "trash", h->path && has_trash());
+	doc_member_bool(&r->out, "trash", h->path && on_path("trash"));
 	grove_view_unref(v);
 	return 0;
 }

@@ -3,6 +3,8 @@
  */
 #include "cli.h"
 
+#include "programs/on_path.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,10 +34,30 @@ static int seen_before(const struct grove_buf *path, int i)
 	return 0;
 }
 
+/* Without files there are no paths, and nothing for the trash. */
+static int is_file(const struct grove_buf *path)
+{
+	return path->ptr[0] == '/';
+}
+
+/*
+ * Where nobody can be asked, only what can be got back is removed without --yes. Returns
+ * the one that cannot, or `nr`.
+ */
+static int find_lost(const struct grove_buf *path, int nr)
+{
+	int i = 0, trash = on_path("trash");
+
+	while (i < nr && trash && is_file(&path[i]))
+		i++;
+	return i;
+}
+
 int cmd_rm(struct cli *c, int argc, char **argv)
 {
 	struct grove_buf *path = NULL;
-	int yes = 0, no_trash = 0, removed = 0;
+	int yes = 0, no_trash = 0, removed = 0, asks;
+	unsigned flags = 0;
 	const struct opt opts[] = {
 		{ "yes", .flag = &yes },
 		{ "no-trash", .flag = &no_trash },
@@ -49,18 +71,29 @@ int cmd_rm(struct cli *c, int argc, char **argv)
 	memset(path, 0, (size_t)argc * sizeof(*path));
 	if (find_all(c, path, argv, argc))
 		goto out;
-	if (!isatty(STDIN_FILENO) || !c->err.tty)
-		yes = 1;
+	asks = !yes && isatty(STDIN_FILENO) && c->err.tty;
+	if (no_trash) {
+		flags = GROVE_REMOVE_NO_TRASH;
+	} else if (!yes && !asks) {
+		int lost = find_lost(path, argc);
+
+		if (lost < argc) {
+			c->status = cli_usage(c, "%s would be deleted for good: %s (use --yes if that is what you want)", argv[lost],
+				  is_file(&path[lost]) ? "there is no 'trash' program" : "a database has no trash");
+			goto out;
+		}
+		flags = GROVE_REMOVE_ONLY_TRASH;
+	}
 	c->status = EXIT_DONE;
 	if (c->json)
 		out_puts(&c->out, "{\"removed\":[");
 	for (int i = 0; i < argc && !c->status; i++) {
-		int err;
+		int err, trash = is_file(&path[i]) && !no_trash && on_path("trash");
 
-		if (seen_before(path, i) || (!yes && !cli_confirm(c, "remove %s?", path[i].ptr)))
+		if (seen_before(path, i) ||
+		    (asks && !cli_confirm(c, trash ? "move %s to the trash?" : "delete %s for good?", path[i].ptr)))
 			continue;
-		/* without files there are no paths; use the given name */
-		err = grove_remove(c->g, path[i].ptr[0] == '/' ? path[i].ptr : argv[i], no_trash ? GROVE_REMOVE_NO_TRASH : 0);
+		err = grove_remove(c->g, is_file(&path[i]) ? path[i].ptr : argv[i], flags);
 		if (err) {
 			c->status = cli_fail_grove(c, err);
 		} else if (c->json) {

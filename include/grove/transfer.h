@@ -13,11 +13,13 @@ extern "C" {
 #endif
 
 enum grove_remove_flags {
-	GROVE_REMOVE_NO_TRASH = 1  /* delete, do not use the desktop's trash */
+	GROVE_REMOVE_NO_TRASH = 1,  /* delete, do not use the desktop's trash */
+	GROVE_REMOVE_ONLY_TRASH = 2 /* move to the trash, or leave it where it is */
 };
 /*
  * Deletes a session: moves it to the trash if the `trash` program is installed.
- * GROVE_ENOTSUP for one that was found in the archive.
+ * GROVE_ENOTSUP for one that was found in the archive, or that cannot be moved to
+ * the trash and may only go there.
  */
 GROVE_API int grove_remove(struct grove *g, const char *what, unsigned flags);
 

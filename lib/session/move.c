@@ -282,6 +282,8 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path)) {
 		grove__jsonl_lease_remove(at->path);
 		rc = remove_rest(at, &key, d);
+	} else if (flags & GROVE_REMOVE_ONLY_TRASH) {
+		rc = grove__fail(d, GROVE_ENOTSUP, at->path, "cannot be moved to the trash, so not removed");
 	} else {
 		rc = grove__store_remove(at->store, &key, d);
 	}

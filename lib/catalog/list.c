@@ -16,20 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* This many files are examined at a time, while the search for files continues. */
-#define BATCH ((size_t)1 << 12)
-
 /*
- * There may be a million empty files, which are not sessions: they are dropped while
- * directories are still being read. One batch is filled with what a directory has, while
- * a second thread examines the files of the other.
+ * There may be a million empty files, which are not sessions. Whenever this many files were
+ * found, those among them that are empty are dropped.
  */
-struct batch {
-	struct grove__list_task *tasks;
-	size_t nr, cap;
-	size_t looked;                   /* atomic: tasks whose file is being, or has been, examined */
-	struct grove__arena texts;       /* of its tasks */
-};
+#define SWEEP ((size_t)1 << 12)
 
 /* A session that a user could name. */
 struct id {
@@ -58,11 +49,9 @@ struct lister {
 	struct grove__catalog *catalog, *shapes;  /* NULL: none */
 	struct grove__list_task *tasks;
 	size_t nr, cap, next;
-	size_t looked, seen;         /* tasks whose file is being, or has been, examined */
+	size_t looked, seen;             /* tasks whose file is being, or has been, examined */
 	struct grove__arena names;       /* of projects */
-	struct batch batch[2];           /* tasks that are not yet among those above */
-	struct batch *filling, *full;    /* the batches; full: NULL if there is none yet */
-	struct grove__pool looker;       /* examines the full one */
+	struct grove__arena fresh;       /* texts of the tasks since empty files were dropped */
 	struct grove_buf path;
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
@@ -88,14 +77,15 @@ static const char *tail_of(struct grove__arena *a, const char *path, const char 
 							 : grove__arena_dup(a, grove__slice_str(name));
 }
 
-static int name_task(struct lister *li, struct grove__arena *a, struct grove__list_task *t,
-		     const char *path, const char *session, const char *sub)
+static int name_task(struct lister *li, struct grove__list_task *t, const char *path, const struct grove_key *key)
 {
+	struct grove__arena *a = &li->fresh;
+
 	t->path = grove__arena_dup(a, grove__slice_str(path));
 	if (!t->path)
 		return grove__fail_nomem(li->d);
-	t->session = tail_of(a, t->path, session);
-	t->sub = tail_of(a, t->path, sub);
+	t->session = tail_of(a, t->path, key->session);
+	t->sub = tail_of(a, t->path, key->subpath);
 	return t->session && t->sub ? 0 : grove__fail_nomem(li->d);
 }
 
@@ -122,87 +112,34 @@ static void look(struct lister *li)
 	grove__sys_dir_release(&near);
 }
 
-/* The same for a full batch. */
-static void look_at_batch(void *payload, unsigned thread)
+static void look_along(void *payload, unsigned thread)
 {
-	struct batch *b = ((struct lister *)payload)->full;
-	struct grove__sys_dir near;
-	size_t from;
-
 	(void)thread;
-	grove__sys_dir_init(&near);
-	while ((from = __atomic_fetch_add(&b->looked, AT_ONCE, __ATOMIC_RELAXED)) < b->nr)
-		for (size_t i = from; i < b->nr && i < from + AT_ONCE; i++)
-			grove__list_look(&b->tasks[i], &near);
-	grove__sys_dir_release(&near);
+	look(payload);
 }
 
-/* Moves the tasks of a batch to the others, without empty files. */
-static int keep_batch(struct lister *li, struct batch *b)
+static void drop_empty(struct lister *li)
 {
-	size_t nr = 0;
-	int rc = 0;
+	const size_t kept = li->seen;
+	size_t nr = kept;
 
-	for (size_t i = 0; i < b->nr; i++)
-		if (!grove__list_is_empty(&b->tasks[i]))
-			b->tasks[nr++] = b->tasks[i];
-	if (nr == b->nr)
-		grove__arena_join(&li->out->texts, &b->texts);
-	/* the first batch is often the only one */
-	if (nr == b->nr && !li->tasks) {
-		li->tasks = b->tasks;
-		li->nr = nr;
-		li->cap = b->cap;
-		*b = (struct batch){ .nr = 0 };
-		return 0;
-	}
-	for (size_t i = 0; i < nr && !rc; i++) {
-		struct grove__list_task t = b->tasks[i];
-
-		if (nr < b->nr)
-			rc = name_task(li, &li->out->texts, &t, t.path, t.session, t.sub);
-		if (!rc && grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)))
-			rc = grove__fail_nomem(li->d);
-		if (!rc)
-			li->tasks[li->nr++] = t;
-	}
-	grove__arena_clear(&b->texts);
-	b->nr = b->looked = 0;
-	return rc;
-}
-
-/* Helps to examine the full batch, and waits for its end. */
-static int end_batch(struct lister *li)
-{
-	int rc;
-
-	if (!li->full)
-		return 0;
-	look_at_batch(li, 0);
-	grove__pool_end(&li->looker);
-	rc = keep_batch(li, li->full);
-	li->looked = li->seen = li->nr;
-	return rc;
-}
-
-static int begin_batch(struct lister *li)
-{
-	int rc = end_batch(li);
-	struct batch *next = li->filling == li->batch ? li->batch + 1 : li->batch;
-
-	li->full = li->filling;
-	li->filling = next;
-	grove__pool_begin_one(&li->looker, look_at_batch, li);
-	return rc;
+	grove__pool_run(li->nr - nr, look_along, li);
+	for (size_t i = nr; i < li->nr; i++)
+		if (!grove__list_is_empty(&li->tasks[i]))
+			li->tasks[nr++] = li->tasks[i];
+	li->nr = li->looked = li->seen = nr;
+	if (nr == kept)
+		grove__arena_clear(&li->fresh);
+	else
+		grove__arena_join(&li->out->texts, &li->fresh);
 }
 
 static int add_task(struct lister *li, const struct grove_key *key, struct grove__list_task t)
 {
-	struct batch *b = li->filling;
 	int rc;
 
 	grove__buf_clear(&li->path);
-	if (grove__array_room(&b->tasks, &b->cap, b->nr, sizeof(*b->tasks)) ||
+	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)) ||
 	    grove__store_describe(li->root->store, key, &li->path))
 		return grove__fail_nomem(li->d);
 	if (!li->project || strcmp(li->project, key->project))
@@ -212,11 +149,13 @@ static int add_task(struct lister *li, const struct grove_key *key, struct grove
 	t.url = li->url;
 	if (!t.project)
 		return grove__fail_nomem(li->d);
-	rc = name_task(li, &b->texts, &t, grove__buf_slice(&li->path).ptr, key->session, key->subpath);
+	rc = name_task(li, &t, grove__buf_slice(&li->path).ptr, key);
 	if (rc)
 		return rc;
-	b->tasks[b->nr++] = t;
-	return b->nr < BATCH || li->recalls ? 0 : begin_batch(li);
+	li->tasks[li->nr++] = t;
+	if (li->nr - li->seen >= SWEEP && !li->recalls)
+		drop_empty(li);
+	return 0;
 }
 
 static int collect(void *payload, const struct grove_key *key)
@@ -237,8 +176,7 @@ static int collect_surveyed(void *payload, const struct grove_key *key, const st
 
 /* --- one session --- */
 
-/* True if it matches the options, apart from the query. */
-/* Returns 1 or 0, or GROVE_ENOMEM. */
+/* Returns 1 if it matches the options, apart from the query, 0 if not, or GROVE_ENOMEM. */
 static int wanted(const struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
 		  const struct grove__listed *l, const struct grove_list_item *info)
 {
@@ -579,7 +517,7 @@ static int gather_survey(struct lister *li)
 static int gather(struct lister *li)
 {
 	struct grove *g = li->g;
-	int rc = 0, end;
+	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		li->root = &g->roots[i];
@@ -602,11 +540,7 @@ static int gather(struct lister *li)
 		if (!rc && !li->cwd && !li->root->archive)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
-	end = end_batch(li);
-	rc = rc ? rc : end;
-	/* the last ones are examined by those who read them */
-	end = keep_batch(li, li->filling);
-	return rc ? rc : end;
+	return rc;
 }
 
 static void load(void *payload, unsigned thread)
@@ -765,19 +699,14 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	pthread_mutex_init(&li.lock, NULL);
 	pthread_cond_init(&li.loading, NULL);
 	grove__arena_init(&li.names);
-	grove__arena_init(&li.batch[0].texts);
-	grove__arena_init(&li.batch[1].texts);
-	li.filling = li.batch;
+	grove__arena_init(&li.fresh);
 	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
 	pthread_cond_destroy(&li.loading);
 	pthread_mutex_destroy(&li.lock);
 	/* items say where they are */
 	grove__arena_join(&out->texts, &li.names);
+	grove__arena_join(&out->texts, &li.fresh);
 	grove__buf_release(&li.path);
-	for (size_t i = 0; i < 2; i++) {
-		grove__arena_release(&li.batch[i].texts);
-		free(li.batch[i].tasks);
-	}
 	free(li.tasks);
 	settle_ids(&li);
 	if (!rc)

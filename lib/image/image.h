@@ -247,9 +247,6 @@ int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grov
 /* Returns the message in the value of a row if its place is known, so that it need not be parsed. */
 bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
 			  struct grove_slice *out);
-/* The same for many rows at once: where their messages are in their values; len 0: not known. */
-void grove__image_messages(struct grove__image *im, const uint32_t *rows, size_t nr,
-			   struct grove__json_span *out);
 /* Checks that the header and the last of `nr` rows are what was indexed. GROVE_ESTALE if not. */
 int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_store_log *log,
 			struct grove_detail *d);

@@ -307,22 +307,6 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 	return known;
 }
 
-void grove__image_messages(struct grove__image *im, const uint32_t *rows, size_t nr,
-			   struct grove__json_span *out)
-{
-	memset(out, 0, nr * sizeof(*out));
-	if (!im->chain)
-		return;
-	pthread_rwlock_rdlock(&im->chain_lock);
-	for (size_t i = 0; i < nr; i++) {
-		size_t off, len;
-
-		if (im->dialect->rules->message(im->chain, rows[i], &off, &len))
-			out[i] = (struct grove__json_span){ off, len };
-	}
-	pthread_rwlock_unlock(&im->chain_lock);
-}
-
 int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
 			void *payload)
 {

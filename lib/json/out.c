@@ -169,12 +169,6 @@ void grove__out_time(struct grove__out *o, const char *key, int64_t ms)
 		wrote(o, grove__json_put_time(o->to, ms));
 }
 
-void grove__out_composed(struct grove__out *o, struct grove_slice json)
-{
-	if (!begin(o, NULL))
-		grove__out_bytes(o, json.ptr, json.len);
-}
-
 void grove__out_raw(struct grove__out *o, const char *key, struct grove_slice json)
 {
 	if (!begin(o, key))

@@ -58,8 +58,6 @@ void grove__out_key(struct grove__out *o, const char *text);
 /* Begins a new line before the next item, after the comma if there is one. */
 void grove__out_newline(struct grove__out *o);
 
-/* One or more elements of an array, with commas between them, that were written by such calls. */
-void grove__out_composed(struct grove__out *o, struct grove_slice json);
 /* Bytes that need no second look: part of a document that was made by such calls. */
 void grove__out_bytes(struct grove__out *o, const char *ptr, size_t len);
 void grove__out_str(struct grove__out *o, const char *text);

@@ -7,7 +7,6 @@
 #include "dialect/message.h"
 #include "dialect/weight.h"
 #include "image/choice.h"
-#include "image/relay.h"
 #include "json/out.h"
 #include "session/session.h"
 
@@ -19,8 +18,6 @@
 
 /* The first text of a message is reported up to this many bytes. */
 #define PREVIEW_MAX ((size_t)1024)
-/* From so many messages on, several threads write them. */
-#define RELAY_FROM ((size_t)1024)
 
 /* Why an entry is, or is not, part of the context. */
 enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DROPPED, WHY_RESET };
@@ -40,8 +37,6 @@ struct context {
 	struct grove__choice choice;
 	struct grove__blob_source blobs;
 	struct grove_slice line;         /* of the entry being reported; empty: not available */
-	/* a part of what is sent, of which another thread has the rest: where its messages are */
-	const struct grove__json_span *spans;
 };
 
 /* Which of the rows on the way up from the leaf set something; see sets(). */
@@ -160,22 +155,6 @@ static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove
 	return first == GROVE_NO_TIME ? own : first - 1;
 }
 
-/* Gets the message in the value of the i-th row if its place is known. */
-static bool find_message(const struct context *x, size_t i, struct grove_slice value,
-			 struct grove_slice *message)
-{
-	const struct grove__choice *c = &x->choice;
-	struct grove__json_span at;
-
-	if (!x->spans)
-		return grove__image_message(c->im, c->rows[i], value, message);
-	at = x->spans[i];
-	if (!at.len || at.off + at.len > value.len)
-		return false;
-	*message = grove__slice(value.ptr + at.off, (size_t)at.len);
-	return true;
-}
-
 /* Calls `fn` with each message, in order; *row is the entry it comes from. */
 static int each_message(struct context *x, uint32_t *row,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
@@ -187,7 +166,6 @@ static int each_message(struct context *x, uint32_t *row,
 	int rc, told = 0;
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
-	rows.alone = x->spans;
 	while (!told && !(rc = grove__rows_next(&rows, row, &value, c->d))) {
 		struct grove__choice_edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
 		struct grove_slice content;
@@ -197,7 +175,7 @@ static int each_message(struct context *x, uint32_t *row,
 		if (e)
 			content = grove__buf_slice(&e->content);
 		x->line = value;
-		if (find_message(x, rows.i - 1, value, &message))
+		if (grove__image_message(c->im, *row, value, &message))
 			told = fn(payload, message);
 		else
 			told = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
@@ -542,69 +520,6 @@ static int write_message(struct teller *t, struct grove_slice json, uint32_t row
 	return w->ids.rc ? w->ids.rc : w->o.rc;
 }
 
-/* A part of the messages, which is written by one of several threads. */
-struct composed {
-	struct grove__out o;
-	struct grove_buf *rows;          /* the entry that each message comes from */
-	uint32_t row;
-};
-
-static int compose_message(void *payload, struct grove_slice json)
-{
-	struct composed *p = payload;
-
-	grove__out_raw(&p->o, NULL, json);
-	grove__out_fail(&p->o, grove__buf_add(p->rows, (const char *)&p->row, sizeof(p->row)));
-	return p->o.rc;
-}
-
-static int compose(void *payload, struct grove__relay_part *part, struct grove_detail *d)
-{
-	const struct teller *t = payload;
-	struct context c = *t->c;
-	struct grove__json_span *spans = malloc(part->nr * sizeof(*spans));
-	struct composed p = { .rows = &part->more };
-	int rc;
-
-	if (!spans)
-		return grove__fail_nomem(d);
-	grove__image_messages(c.choice.im, part->rows, part->nr, spans);
-	c.choice.rows = (uint32_t *)(uintptr_t)part->rows;
-	c.choice.nr_rows = part->nr;
-	c.choice.d = d;
-	c.spans = spans;
-	grove__out_init_buf(&p.o, &part->text);
-	rc = each_message(&c, &p.row, compose_message, &p);
-	free(spans);
-	return rc;
-}
-
-static int deliver(void *payload, const struct grove__relay_part *part)
-{
-	struct writer *w = payload;
-	uint32_t row;
-
-	if (part->text.len)
-		grove__out_composed(&w->o, grove__buf_slice(&part->text));
-	for (size_t at = 0; at < part->more.len && !w->o.rc; at += sizeof(row)) {
-		memcpy(&row, part->more.ptr + at, sizeof(row));
-		write_id(w, row);
-	}
-	return w->ids.rc ? w->ids.rc : w->o.rc;
-}
-
-/* Writes all messages. Many that depend on nothing but their own lines are divided among threads. */
-static int write_messages(struct writer *w)
-{
-	const struct grove__choice *c = &w->t.c->choice;
-	struct grove__relay relay = { .im = c->im, .rows = c->rows, .nr = c->nr_rows, .compose = compose,
-				      .deliver = deliver, .payload = w };
-
-	if (c->nr_rows < RELAY_FROM || w->t.llm || w->t.weighs || !grove__image_ruled(c->im) || c->im->by_line)
-		return tell_messages(&w->t);
-	return grove__relay_run(&relay, c->d);
-}
-
 static int write_reason(struct teller *t, const struct grove_context_reason *why)
 {
 	struct writer *w = (struct writer *)t;
@@ -686,7 +601,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	if (!rc) {
 		grove__out_open(&w.o, NULL, '{');
 		grove__out_open(&w.o, "messages", '[');
-		rc = write_messages(&w);
+		rc = tell_messages(&w.t);
 	}
 	if (!rc)
 		rc = write_rest(&w, leaf, opt && opt->flags & GROVE_CONTEXT_EXPLAIN);

@@ -37,6 +37,12 @@ int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struc
 
 /* --- Claude Code --- */
 
+/*
+ * Returns the session (raw) whose request a reply answered: the first string of a record's
+ * requestSessionId, its forkedFrom.sessionId and its sessionId. ptr NULL: none.
+ */
+struct grove_slice grove__claude_billed_to(struct grove_slice request, struct grove_slice origin,
+					   struct grove_slice session);
 int grove__claude_billed(const struct grove__json_line *l, const char *line,
 			 struct grove__arena *tmp, const struct grove__entry *e,
 			 struct grove__billed *out);

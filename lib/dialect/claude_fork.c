@@ -11,6 +11,7 @@
  * record below such a gap keeps its time, so that readers bridge the gap in the copy as in
  * the source. And only what has to change is changed: the rest of a line keeps its bytes.
  */
+#include "dialect/bill.h"
 #include "dialect/claude_write.h"
 
 #include "base/array.h"
@@ -358,7 +359,7 @@ enum {
 	F_UUID, F_PARENT, F_LOGICAL, F_SESSION, F_TIME, F_SIDECHAIN,
 	/* removed, because they describe the process that wrote the source, or name its records */
 	F_TEAM, F_AGENT, F_KIND, F_SLUG, F_SOURCE,
-	F_ORIGIN,
+	F_BILLED, F_ORIGIN,
 	FORKED
 };
 
@@ -379,6 +380,7 @@ static const char *const names[FORKED] = {
 	[F_KIND] = "sessionKind",
 	[F_SLUG] = "slug",
 	[F_SOURCE] = "sourceToolAssistantUUID",
+	[F_BILLED] = "requestSessionId",
 	[F_ORIGIN] = "forkedFrom",
 };
 
@@ -513,6 +515,14 @@ static int put_origin(const struct grove__claude_fork *f, struct grove_slice uui
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
+/* Returns the session (raw) that a reply is billed to, as the source tells; ptr NULL: none. */
+static struct grove_slice billed_to(const struct grove_slice v[FORKED])
+{
+	if (!grove__json_string_is(v[F_TYPE], "assistant"))
+		return grove__slice(NULL, 0);
+	return grove__claude_billed_to(v[F_BILLED], v[F_ORIGIN], v[F_SESSION]);
+}
+
 /* What happens to a member. */
 enum fate { STAYS, GOES, CHANGES_TO };
 
@@ -536,6 +546,8 @@ static enum fate fate_of(unsigned name, const struct grove_slice v[FORKED], bool
 	case F_SLUG:
 	case F_SOURCE:
 		return GOES;
+	case F_BILLED:
+		return billed_to(v).ptr ? CHANGES_TO : GOES;
 	default:
 		return STAYS;
 	}
@@ -556,6 +568,8 @@ static int put_value(struct grove__claude_fork *f, unsigned name, const struct g
 		return grove__json_put_time(out, *now);
 	case F_SIDECHAIN:
 		return grove__buf_add_str(out, "false");
+	case F_BILLED:
+		return grove__buf_add_slice(out, billed_to(v));
 	default:
 		return put_origin(f, v[F_UUID], out);
 	}

@@ -544,13 +544,22 @@ static int relocate(const char *cwd, struct grove_buf *out)
 static int adopt(struct grove_slice line, const char *session, struct grove_slice parent,
 		 struct grove_buf *out)
 {
-	struct grove_buf below = GROVE_BUF_INIT;
+	struct grove_buf below = GROVE_BUF_INIT, to = GROVE_BUF_INIT;
+	struct grove__json_change ch[] = { { .path = { "sessionId" } }, { .path = { "requestSessionId" } } };
+	bool reply = grove__json_string_is(grove__json_get(line, "type"), "assistant");
 	int rc = grove__claude_relink(line, parent, NULL, &below);
 
 	if (!rc)
-		rc = grove__json_edit_text(out, grove__buf_slice(&below), "sessionId",
-					   grove__slice_str(session));
+		rc = grove__json_put_str(&to, session);
+	ch[0].value = grove__buf_slice(&to);
+	if (reply)
+		ch[1].value = grove__claude_billed_to(grove__json_get(line, "requestSessionId"),
+						      grove__json_get(line, "forkedFrom"),
+						      grove__json_get(line, "sessionId"));
+	if (!rc)
+		rc = grove__json_edit(out, grove__buf_slice(&below), ch, 2);
 	grove__buf_release(&below);
+	grove__buf_release(&to);
 	return rc;
 }
 

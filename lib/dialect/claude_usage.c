@@ -46,6 +46,38 @@ static void read_cost(const struct grove__json_line *l, const char *line, struct
 	out->cost = grove__bill_number(cost);
 }
 
+struct grove_slice grove__claude_billed_to(struct grove_slice request, struct grove_slice origin,
+					   struct grove_slice session)
+{
+	if (grove__json_type_of(request) == JSON_STRING)
+		return request;
+	request = grove__json_get(origin, "sessionId");
+	if (grove__json_type_of(request) == JSON_STRING)
+		return request;
+	return grove__json_type_of(session) == JSON_STRING ? session : grove__slice(NULL, 0);
+}
+
+/* Is the name somewhere in the line, but not in the message, which is most of it? */
+static bool names(struct grove_slice line, struct grove_slice message, const char *name)
+{
+	const char *end = line.ptr + line.len, *after = message.ptr ? message.ptr + message.len : line.ptr;
+
+	return memmem(after, (size_t)(end - after), name, strlen(name)) ||
+	       (message.ptr && memmem(line.ptr, (size_t)(message.ptr - line.ptr), name, strlen(name)));
+}
+
+/* Only copies have these members, so they are not in the table either. */
+static struct grove_slice billed_elsewhere(const struct grove__json_line *l, const char *line)
+{
+	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
+	struct grove_slice message = grove__json_span_of(l, line, CLAUDE_M_MESSAGE), none = { NULL, 0 };
+
+	if (!names(value, message, "requestSessionId") && !names(value, message, "forkedFrom"))
+		return none;
+	return grove__claude_billed_to(grove__json_get(value, "requestSessionId"),
+				       grove__json_get(value, "forkedFrom"), none);
+}
+
 int grove__claude_billed(const struct grove__json_line *l, const char *line,
 			 struct grove__arena *tmp, const struct grove__entry *e,
 			 struct grove__billed *out)
@@ -63,6 +95,7 @@ int grove__claude_billed(const struct grove__json_line *l, const char *line,
 	out->time = row->time;
 	out->model = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_MODEL));
 	out->session = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_SESSION));
+	out->origin = grove__pi_text(tmp, billed_elsewhere(l, line));
 	if (!row->reply.len)
 		return 0;
 	request = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_REQUEST));

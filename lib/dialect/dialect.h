@@ -226,6 +226,7 @@ struct grove__billed {
 	struct grove_slice key;      /* the same in every copy; empty: never merged */
 	struct grove_slice model;    /* text; empty: unknown */
 	struct grove_slice session;  /* text, if lines name the session; empty: unknown */
+	struct grove_slice origin;   /* text: the session a copy says it is billed to; empty: none */
 	int64_t time;                /* ms, or GROVE_NO_TIME */
 	double input, output, cache_read, cache_write;   /* tokens */
 	double cache_write_long;     /* the part of cache_write that is for an hour */

@@ -139,7 +139,7 @@ static void a_fork_without_a_title_is_called_by_its_first_words(void **state)
 static void a_fork_with_the_same_ids_is_the_conversation_alone(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = opened(w, TWO_WAYS NOTE("last-prompt", "leafUuid", "a2")), *f;
+	struct grove_session *s = opened(w, TWO_WAYS NOTE("last-prompt", "leafUuid", "a2")), *f, *g;
 	struct grove_slice l;
 
 	f = fork_of(w, s, (struct grove_fork_options){ .flags = GROVE_FORK_SAME_IDS });
@@ -149,6 +149,13 @@ static void a_fork_with_the_same_ids_is_the_conversation_alone(void **state)
 	RAW(l, "sessionId", q(grove_session_id(f)));
 	RAW(l, "parentUuid", "\"a1\"");
 	RAW(l, "forkedFrom", NULL);
+	RAW(l, "requestSessionId", NULL);
+	/* a reply is billed to the session that asked, even in the copy of a copy */
+	l = line_of(grove_session_path(f), 3);
+	RAW(l, "requestSessionId", q(grove_session_id(s)));
+	g = fork_of(w, f, (struct grove_fork_options){ .flags = GROVE_FORK_SAME_IDS });
+	RAW(line_of(grove_session_path(g), 3), "requestSessionId", q(grove_session_id(s)));
+	grove_session_close(g);
 	grove_session_close(f);
 	/* kept messages come where they are told, and are linked so */
 	grove_session_close(s);

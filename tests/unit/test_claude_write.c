@@ -593,13 +593,61 @@ static void a_copy_changes_what_it_must(void **state)
 	assert_int_equal(fork_line(&s, quoted(&s.w, lines[1]), true, &b), 0);
 	expect_text(&b, "{'uuid':'" FRESH("02") "','parentUuid':'" FRESH("01") "','type':'assistant',"
 			"'forkedFrom':{'sessionId':'OLD','messageUuid':'b'},'timestamp':'1970-01-01T00:00:01.000Z',"
-			"'sessionId':'NEW','isSidechain':false}");
+			"'sessionId':'NEW','isSidechain':false,'requestSessionId':'older'}");
 	assert_int_equal(fork_line(&s, quoted(&s.w, lines[2]), true, &b), 0);
 	expect_text(&b, "{'uuid':'" FRESH("03") "','type':'system','parentUuid':null,'sessionId':'NEW',"
 			"'timestamp':'1970-01-01T00:00:01.000Z','isSidechain':false,"
 			"'forkedFrom':{'sessionId':'OLD','messageUuid':'c'}}");
 	grove__buf_release(&b);
 	fork_close(&s);
+}
+
+#define ASKED(type, members) "{'uuid':'a','type':'" type "','isSidechain':false" members "}"
+#define COPIED "'uuid':'" FRESH("01") "',"
+#define BORN "'parentUuid':null,"
+#define ORIGIN(session) "'forkedFrom':{'sessionId':'" session "','messageUuid':'a'}"
+
+static void a_reply_tells_whose_request_it_answered(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} cases[] = {
+		{ ASKED("assistant", ",'sessionId':'OLD','x':1"),
+		  "'sessionId':'NEW','x':1," BORN "'requestSessionId':'OLD'," ORIGIN("OLD") },
+		{ ASKED("assistant", ",'requestSessionId':'first','forkedFrom':{'sessionId':'s'},'sessionId':'OLD'"),
+		  "'requestSessionId':'first'," ORIGIN("OLD") ",'sessionId':'NEW','parentUuid':null" },
+		{ ASKED("assistant", ",'requestSessionId':'','sessionId':'OLD'"),
+		  "'requestSessionId':'','sessionId':'NEW'," BORN ORIGIN("OLD") },
+		{ ASKED("assistant", ",'forkedFrom':{'sessionId':'s'},'sessionId':'OLD'"),
+		  ORIGIN("OLD") ",'sessionId':'NEW'," BORN "'requestSessionId':'s'" },
+		{ ASKED("assistant", ",'requestSessionId':5,'forkedFrom':'s','sessionId':'OLD'"),
+		  "'requestSessionId':'OLD'," ORIGIN("OLD") ",'sessionId':'NEW','parentUuid':null" },
+		{ ASKED("assistant", ",'requestSessionId':null,'sessionId':6"),
+		  "'sessionId':'NEW'," BORN ORIGIN("OLD") },
+		{ ASKED("assistant", ",'sessionId':6,'requestSessionId':[]"),
+		  "'sessionId':'NEW'," BORN ORIGIN("OLD") },
+		{ ASKED("assistant", ",'x':1"), "'x':1," BORN "'sessionId':'NEW'," ORIGIN("OLD") },
+		{ ASKED("user", ",'requestSessionId':'first','sessionId':'OLD'"),
+		  "'sessionId':'NEW'," BORN ORIGIN("OLD") },
+		{ ASKED("system", ",'sessionId':'OLD','requestSessionId':'first'"),
+		  "'sessionId':'NEW'," BORN ORIGIN("OLD") },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct grove_buf b = GROVE_BUF_INIT;
+		char want[400];
+		struct source s;
+
+		assert_int_equal(fork_open(&s, &cases[i].from, 1, NULL), 0);
+		assert_int_equal(fork_line(&s, quoted(&s.w, cases[i].from), false, &b), 0);
+		snprintf(want, sizeof(want), "{" COPIED "'type':'%s','isSidechain':false,%s}",
+			 strstr(cases[i].from, "assistant") ? "assistant"
+			 : strstr(cases[i].from, "user") ? "user" : "system", cases[i].to);
+		expect_text(&b, want);
+		grove__buf_release(&b);
+		fork_close(&s);
+	}
 }
 
 static void all_branches_are_copied_and_nothing_else(void **state)
@@ -881,6 +929,8 @@ static void a_line_is_copied_as_if_it_was_edited(void **state)
 		"{ 'slug':'s','type':'system','slug':'s', 'x':1,'uuid':'?','uuid':'f','parentUuid':'e','isSidechain':0}",
 		"{'forkedFrom':{'sessionId':'older'},'type':'attachment','uuid':'g','x':1,'parentUuid':'f','isSidechain':false,'logicalParentUuid':'a'}",
 		"{'type':'system','uuid':'h','parentUuid':7,'x':1,'sourceToolAssistantUUID':'a','sessionId':5}",
+		"{'type':'assistant','uuid':'i','parentUuid':'h','x':1,'sessionId':'OLD'}",
+		"{'type':'assistant','uuid':'j','x':1,'requestSessionId':7,'parentUuid':'i'}",
 	};
 	struct grove_buf plain = GROVE_BUF_INIT, known = GROVE_BUF_INIT, edited = GROVE_BUF_INIT;
 	struct source s;
@@ -935,6 +985,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_such_reply_is_handed_on),
 		cmocka_unit_test(who_asks_may_stop),
 		cmocka_unit_test(a_copy_changes_what_it_must),
+		cmocka_unit_test(a_reply_tells_whose_request_it_answered),
 		cmocka_unit_test(all_branches_are_copied_and_nothing_else),
 		cmocka_unit_test(who_is_not_copied_is_passed_over),
 		cmocka_unit_test(a_parent_that_is_nowhere_keeps_its_name),

@@ -183,14 +183,13 @@ static void lines_end(struct lines *ls)
 	grove__replies_release(&ls->replies);
 }
 
-/* A line with ' for ". Was it billed? */
-static bool bill(struct lines *ls, const char *text)
+/* A line with ' for ". Was it billed, and what for? */
+static bool bill_as(struct lines *ls, const char *text, struct grove__billed *x)
 {
 	size_t n = strlen(text);
 	char *line = grove__arena_alloc(&ls->tmp, n + GROVE__JSON_PAD, 1);
 	struct grove__json_line l;
 	struct grove__entry e;
-	struct grove__billed x;
 	int rc;
 
 	assert_non_null(line);
@@ -199,12 +198,19 @@ static bool bill(struct lines *ls, const char *text)
 		line[i] = text[i] == '\'' ? '"' : text[i];
 	assert_int_equal(grove__json_scan(&ls->want, line, n, true, &l), JSON_VALUE);
 	assert_int_equal(ls->dialect->read.index(&l, line, &ls->tmp, &e), LINE_ENTRY);
-	rc = ls->dialect->usage.billed(&l, line, &ls->tmp, &e, &x);
+	rc = ls->dialect->usage.billed(&l, line, &ls->tmp, &e, x);
 	if (!rc)
-		assert_int_equal(grove__replies_add(&ls->replies, &x, 0, false), 0);
+		assert_int_equal(grove__replies_add(&ls->replies, x, 0, false), 0);
 	else
 		assert_int_equal(rc, 1);
 	return !rc;
+}
+
+static bool bill(struct lines *ls, const char *text)
+{
+	struct grove__billed x;
+
+	return bill_as(ls, text, &x);
 }
 
 #define CLAUDE(id, request, in, out) \
@@ -237,6 +243,32 @@ static void message_and_request_make_a_reply_in_claude(void **state)
 	assert_int_equal(ls.replies.nr_models, 1);
 	assert_false(bill(&ls, "{'type':'user','message':{'usage':{'input_tokens':5}}}"));
 	assert_false(bill(&ls, "{'type':'assistant','message':{'id':'z','usage':null}}"));
+	lines_end(&ls);
+}
+
+static void a_copy_names_the_session_it_is_billed_to_in_claude(void **state)
+{
+	static const struct {
+		const char *line, *origin;
+	} cases[] = {
+		{ CLAUDE("'a'", ",'sessionId':'own'", "1", "1"), "" },
+		{ CLAUDE("'a'", ",'sessionId':'own','requestSessionId':'first'", "1", "1"), "first" },
+		{ CLAUDE("'a'", ",'requestSessionId':'first','forkedFrom':{'sessionId':'near'}", "1", "1"), "first" },
+		{ CLAUDE("'a'", ",'forkedFrom':{'sessionId':'near','messageUuid':'u'}", "1", "1"), "near" },
+		{ CLAUDE("'a'", ",'requestSessionId':7,'forkedFrom':'near'", "1", "1"), "" },
+		{ "{'requestSessionId':'first','type':'assistant','message':{'usage':{'input_tokens':1}}}", "first" },
+		{ "{'type':'assistant','message':{'requestSessionId':'no','usage':{'input_tokens':1}}}", "" },
+	};
+	struct grove__billed x;
+	struct lines ls;
+
+	(void)state;
+	lines_begin(&ls, &grove__dialect_claude);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_true(bill_as(&ls, cases[i].line, &x));
+		assert_int_equal(x.origin.len, strlen(cases[i].origin));
+		assert_memory_equal(x.origin.len ? x.origin.ptr : "", cases[i].origin, x.origin.len);
+	}
 	lines_end(&ls);
 }
 
@@ -1317,6 +1349,7 @@ int main(void)
 		cmocka_unit_test(absurd_numbers_stay_numbers),
 		cmocka_unit_test(many_replies_are_told_apart),
 		cmocka_unit_test(message_and_request_make_a_reply_in_claude),
+		cmocka_unit_test(a_copy_names_the_session_it_is_billed_to_in_claude),
 		cmocka_unit_test(what_a_line_tells_of_costs_is_known_in_claude),
 		cmocka_unit_test(entry_and_time_make_a_reply_in_the_family_of_pi),
 		cmocka_unit_test(what_else_is_billed_depends_on_the_agent),

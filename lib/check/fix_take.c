@@ -177,7 +177,7 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	 * with that id
 	 */
 	below = r ? r->row : GROVE_NO_ENTRY;
-	taken = e->has_id && grove__idmap_get(&p->spine->ids, e->id) != GROVE__IDMAP_NONE;
+	taken = e->has_id && !e->aside && grove__idmap_get(&p->spine->ids, e->id) != GROVE__IDMAP_NONE;
 	if (taken)
 		rc = is_copy(p, e->id, at, value, &copy);
 	if (rc)

@@ -67,13 +67,17 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 		return LINE_SKIP;
 	e->aside = false;
 	set_kind(row, e);
-	e->hollow = e->kind == GROVE_KIND_MESSAGE && !grove__pi_has_message(l, line, CLAUDE_M_MESSAGE);
+	/* what was typed meanwhile is in the attachment */
+	e->hollow = e->kind == GROVE_KIND_MESSAGE && row->class != CLAUDE_ATTACHMENT &&
+		    !grove__pi_has_message(l, line, CLAUDE_M_MESSAGE);
 	e->says_leaf = row->class == CLAUDE_LAST_PROMPT;
 	e->time = row->time;
 	e->has_id = row->uuid.len > 0;
 	e->id = row->uuid;
-	e->parent_is = (uint8_t)row->parent_is;
-	e->parent = row->parent;
+	if (!e->aside) {
+		e->parent_is = (uint8_t)row->parent_is;
+		e->parent = row->parent;
+	}
 	/* in the tree, a boundary continues from what it summarizes */
 	if (row->flags & CLAUDE_BOUNDARY && row->parent_is != PARENT_NAMED && row->logical.len) {
 		e->parent_is = PARENT_NAMED;

@@ -183,6 +183,9 @@ static int add_id(struct grove__spine *s, struct grove__block *b, uint32_t at, u
 	b->id[at] = grove__ice_distance(s->base, keep(s, id));
 	if (!b->id[at])
 		return GROVE_ENOMEM;
+	/* what is said about an entry under its id does not replace it */
+	if (b->flags[at] & ROW_ASIDE && grove__idmap_get(&s->ids, id) != GROVE__IDMAP_NONE)
+		return 0;
 	/* before the first link nobody else uses the spine */
 	if (s->shared)
 		pthread_rwlock_wrlock(&s->ids_lock);

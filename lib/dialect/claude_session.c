@@ -501,7 +501,7 @@ static struct grove_slice said_without_message(struct grove_slice line)
 }
 
 static int messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-		    int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		    int64_t time, const int64_t *next, const struct grove_slice *edit,
 		    const struct grove__blob_source *blobs,
 		    int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
@@ -512,7 +512,7 @@ static int messages(struct grove_slice line, enum grove_kind kind, enum grove_ro
 	(void)kind;
 	(void)role;
 	(void)time;
-	(void)newest_compaction;
+	(void)next;
 	(void)edit;
 	(void)blobs;
 	if (m.len)

@@ -297,12 +297,13 @@ struct grove__dialect_edits {
  */
 struct grove__dialect_context {
 	/*
-	 * Required. Calls `fn` with each message of an entry. `newest_compaction`: the
-	 * entry is the compaction that counts. `edit`, if not NULL, replaces the
-	 * content. `blobs` (may be NULL) has what the line only refers to.
+	 * Required. Calls `fn` with each message of an entry. `next`, if not NULL: the
+	 * entry is the compaction that counts, and this is the time of the entry that
+	 * follows it in the context (GROVE_NO_TIME: none). `edit`, if not NULL, replaces
+	 * the content. `blobs` (may be NULL) has what the line only refers to.
 	 */
 	int (*messages)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			int64_t time, const int64_t *next, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs, grove__json_fn *fn, void *payload);
 	/* Optional. Says which entries determine a setting. NULL: none does. */
 	enum grove__setting (*sets)(enum grove_kind kind, enum grove_role role);
@@ -318,11 +319,6 @@ struct grove__dialect_context {
 	 * agent has no compactions, or rules.
 	 */
 	int (*first_kept)(struct grove_slice line, struct grove_buf *out, bool *after);
-	/*
-	 * Optional. True if the summary's timestamp must be set before the first
-	 * kept entry. NULL: it never must.
-	 */
-	bool (*own_summary)(struct grove_slice line);
 	/* Optional. NULL: the agent has no context edits. */
 	const struct grove__dialect_edits *edits;
 	/*

@@ -314,7 +314,6 @@ const struct grove__dialect grove__dialect_omp = {
 	.context.messages = grove__omp_messages,
 	.context.settings = grove__omp_settings,
 	.context.first_kept = grove__omp_first_kept,
-	.context.own_summary = grove__omp_own_summary,
 	.context.settle = grove__omp_settle,
 	.context.llm = grove__omp_llm,
 	.write.kind = kind,

@@ -8,9 +8,8 @@
 
 int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
 /* Returns true if a compaction has a summary that its provider reads itself. */
-bool grove__omp_own_summary(struct grove_slice line);
 int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			int64_t time, const int64_t *next, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
 int grove__omp_settle(const struct grove_slice *messages, size_t nr,

@@ -21,29 +21,33 @@ static bool has_text(struct grove_slice raw)
 	return grove__json_type_of(raw) == JSON_STRING && raw.len > 2;
 }
 
-/* If the provider has the history, only what came after that is kept. */
-int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
-{
-	struct grove_slice provider, items, through;
-
-	if (grove__omp_own_summary(line) || !grove__xcsh_remote_history(line, &provider, &items))
-		return grove__pi_first_kept(line, out, after);
-	through = grove__json_get(line, "providerReplayThroughEntryId");
-	*after = true;
-	return grove__json_type_of(through) == JSON_STRING ? grove__json_text(out, through) : 0;
-}
-
 /* Returns a summary that the provider can read itself. */
 static struct grove_slice anthropic_part(struct grove_slice line)
 {
 	return grove__json_get(grove__json_get(line, "preserveData"), "anthropicCompaction");
 }
 
-bool grove__omp_own_summary(struct grove_slice line)
+static bool own_summary(struct grove_slice line)
 {
 	struct grove_slice part = anthropic_part(line);
 
 	return has_text(grove__json_get(part, "provider")) && has_text(grove__json_get(part, "content"));
+}
+
+/*
+ * If the provider has the history, only what came after that is kept; if it wrote the
+ * summary, unless the compaction itself names what it keeps.
+ */
+int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
+{
+	struct grove_slice through = grove__json_get(line, "providerReplayThroughEntryId");
+	struct grove_slice kept = grove__json_get(line, "firstKeptEntryId"), provider, items;
+	bool unnamed = grove__json_type_of(kept) == JSON_STRING && kept.len == 2;
+
+	if (own_summary(line) ? !unnamed : !grove__xcsh_remote_history(line, &provider, &items))
+		return grove__pi_first_kept(line, out, after);
+	*after = true;
+	return grove__json_type_of(through) == JSON_STRING ? grove__json_text(out, through) : 0;
 }
 
 static int put_payload(struct grove_buf *out, struct grove_slice line)
@@ -51,7 +55,7 @@ static int put_payload(struct grove_buf *out, struct grove_slice line)
 	struct grove_slice part = anthropic_part(line), provider, items;
 	int rc;
 
-	if (grove__omp_own_summary(line)) {
+	if (own_summary(line)) {
 		rc = grove__buf_add_str(out, ",\"providerPayload\":{\"type\":\"anthropicCompaction\"");
 		rc = rc ? rc : grove__xcsh_put_member(out, "provider", grove__json_get(part, "provider"));
 		rc = rc ? rc : grove__xcsh_put_member(out, "content", grove__json_get(part, "content"));
@@ -177,15 +181,15 @@ static int put_custom(struct grove_buf *out, struct grove_slice line)
 }
 
 int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			int64_t time, const int64_t *next, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
-	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, false };
+	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, own_summary, false };
 
 	(void)role;
 	(void)edit;
-	return grove__xcsh_messages_as(&voice, line, kind, time, newest_compaction, blobs, fn, payload);
+	return grove__xcsh_messages_as(&voice, line, kind, time, next, blobs, fn, payload);
 }
 
 /* --- what is not sent again --- */

@@ -29,11 +29,13 @@ static int end(struct telling *t, const struct grove__xcsh_message *m, struct gr
 {
 	bool summary = m->form == XCSH_FORM_BRANCH || m->form == XCSH_FORM_COMPACTION;
 	struct grove_slice time = grove__json_get(m->json, "timestamp");
+	struct grove_slice rewrite = grove__json_get(m->json, "historyRewriteAt");
 	int rc = grove__buf_add_char(&t->json, ']');
 
 	rc = rc ? rc : grove__xcsh_put_member(&t->json, "attribution", attribution);
 	if (summary)
-		rc = rc ? rc : grove__xcsh_put_member(&t->json, "historyRewriteAt", time);
+		rc = rc ? rc : grove__xcsh_put_member(&t->json, "historyRewriteAt",
+						      rewrite.len ? rewrite : time);
 	if (m->form == XCSH_FORM_COMPACTION)
 		rc = rc ? rc : grove__xcsh_put_member(&t->json, "providerPayload",
 						      grove__json_get(m->json, "providerPayload"));

@@ -82,7 +82,7 @@ int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct gro
 bool grove__pi_editable(enum grove_kind kind, enum grove_role role);
 int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out);
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       int64_t time, const int64_t *next, const struct grove_slice *edit,
 		       const struct grove__blob_source *blobs,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload);
 int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,

@@ -232,7 +232,7 @@ static int put_summary(struct grove_buf *out, struct grove_slice line, const cha
 }
 
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       int64_t time, const int64_t *next, const struct grove_slice *edit,
 		       const struct grove__blob_source *blobs,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
@@ -253,7 +253,7 @@ int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove
 		rc = put_summary(&b, line, "branchSummary", "fromId", time);
 		break;
 	case GROVE_KIND_COMPACTION:
-		if (!newest_compaction)
+		if (!next)
 			return 0;
 		system = grove__json_get(line, "systemMessage");
 		if (grove__json_truthy(system))

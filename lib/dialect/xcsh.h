@@ -40,14 +40,16 @@ int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool 
 struct grove__xcsh_voice {
 	int (*compaction)(struct grove_buf *out, struct grove_slice line);
 	int (*custom)(struct grove_buf *out, struct grove_slice line);
+	/* Optional. True if the compaction says from when on it replaced the history. */
+	bool (*rewritten)(struct grove_slice line);
 	bool forgets_replay;          /* leave out what belonged to a provider's session */
 };
 int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_slice line,
-			    enum grove_kind kind, int64_t time, bool newest_compaction,
+			    enum grove_kind kind, int64_t time, const int64_t *next,
 			    const struct grove__blob_source *blobs,
 			    int (*fn)(void *payload, struct grove_slice json), void *payload);
 int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			 int64_t time, const int64_t *next, const struct grove_slice *edit,
 			 const struct grove__blob_source *blobs,
 			 int (*fn)(void *payload, struct grove_slice json), void *payload);
 

@@ -35,10 +35,10 @@ int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool 
 	return grove__xcsh_remote_history(line, &provider, &items) ? 0 : grove__pi_first_kept(line, out, after);
 }
 
-/* `,"timestamp":ms` */
-static int put_ms(struct grove_buf *out, int64_t time)
+/* `,"NAME":ms` */
+static int put_ms(struct grove_buf *out, const char *name, int64_t time)
 {
-	int rc = grove__buf_add_str(out, ",\"timestamp\":");
+	int rc = grove__buf_addf(out, ",\"%s\":", name);
 
 	if (rc)
 		return rc;
@@ -97,7 +97,7 @@ static int hand_on(struct grove_slice m, bool is_message, const struct grove__bl
 }
 
 int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_slice line,
-			    enum grove_kind kind, int64_t time, bool newest_compaction,
+			    enum grove_kind kind, int64_t time, const int64_t *next,
 			    const struct grove__blob_source *blobs,
 			    int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
@@ -118,13 +118,17 @@ int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_
 		rc = grove__json_truthy(grove__json_get(line, "summary")) ? put_branch(&b, line) : 1;
 		break;
 	case GROVE_KIND_COMPACTION:
-		rc = newest_compaction ? voice->compaction(&b, line) : 1;
+		rc = next ? voice->compaction(&b, line) : 1;
 		break;
 	default:
 		return 0;
 	}
 	/* 1: it has no text */
-	rc = rc ? rc : put_ms(&b, time);
+	rc = rc ? rc : put_ms(&b, "timestamp", time);
+	/* what it kept must not seem older than the replacement */
+	if (!rc && kind == GROVE_KIND_COMPACTION && *next != GROVE_NO_TIME && voice->rewritten &&
+	    voice->rewritten(line))
+		rc = put_ms(&b, "historyRewriteAt", *next - 1);
 	rc = rc ? rc : grove__buf_add_char(&b, '}');
 	rc = rc ? rc : hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
 	grove__buf_release(&b);
@@ -132,13 +136,13 @@ int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_
 }
 
 int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			 int64_t time, const int64_t *next, const struct grove_slice *edit,
 			 const struct grove__blob_source *blobs,
 			 int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
-	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, true };
+	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, NULL, true };
 
 	(void)role;
 	(void)edit;
-	return grove__xcsh_messages_as(&voice, line, kind, time, newest_compaction, blobs, fn, payload);
+	return grove__xcsh_messages_as(&voice, line, kind, time, next, blobs, fn, payload);
 }

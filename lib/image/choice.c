@@ -289,11 +289,13 @@ static int heard(void *payload, struct grove_slice json)
 int grove__choice_speaks(struct grove__choice *c, uint32_t row, bool *yes)
 {
 	const struct grove__spine *s = c->im->spine;
+	const int64_t never = GROVE_NO_TIME;
 	struct grove_slice value;
 	int rc = read_row(c, row, &value);
 
 	*yes = false;
 	return rc ? rc : c->im->dialect->context.messages(value, grove__spine_kind(s, row),
-						  grove__spine_role(s, row), 0, row == c->compaction,
+						  grove__spine_role(s, row), 0,
+						  row == c->compaction ? &never : NULL,
 						  NULL, NULL, heard, yes);
 }

@@ -136,23 +136,12 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(ch->d) : rc;
 }
 
-/*
- * Returns the time of an entry. Some summaries come just before what they kept, or what
- * follows.
- */
-static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove_slice value)
+/* Returns the time of what comes after the compaction: what it kept, or what follows. */
+static int64_t time_after(const struct grove__choice *c)
 {
-	const struct grove__spine *s = c->im->spine;
-	int64_t own = grove__spine_time(s, row), first = GROVE_NO_TIME;
-	size_t i;
+	size_t i = c->kept_from < c->compaction_at ? c->kept_from : c->compaction_at + 1;
 
-	if (row != c->compaction || !c->im->dialect->context.own_summary ||
-	    !c->im->dialect->context.own_summary(value))
-		return own;
-	i = c->kept_from < c->compaction_at ? c->kept_from : c->compaction_at + 1;
-	if (i < c->nr_path)
-		first = grove__spine_time(s, c->path[i]);
-	return first == GROVE_NO_TIME ? own : first - 1;
+	return i < c->nr_path ? grove__spine_time(c->im->spine, c->path[i]) : GROVE_NO_TIME;
 }
 
 /* Calls `fn` with each message, in order; *row is the entry it comes from. */
@@ -163,6 +152,7 @@ static int each_message(struct context *x, uint32_t *row,
 	const struct grove__spine *s = c->im->spine;
 	struct grove__rows rows;
 	struct grove_slice value, message;
+	const int64_t next = time_after(c);
 	int rc, told = 0;
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
@@ -179,9 +169,9 @@ static int each_message(struct context *x, uint32_t *row,
 			told = fn(payload, message);
 		else
 			told = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
-					      grove__spine_role(s, *row), time_of(c, *row, value),
-					      *row == c->compaction, e ? &content : NULL, &x->blobs, fn,
-					      payload);
+					      grove__spine_role(s, *row), grove__spine_time(s, *row),
+					      *row == c->compaction ? &next : NULL, e ? &content : NULL,
+					      &x->blobs, fn, payload);
 	}
 	grove__rows_release(&rows);
 	x->line = grove__slice(NULL, 0);
@@ -789,6 +779,7 @@ static void only_system(struct grove__choice *c)
 static int collect_fresh(const struct grove__dialect *dialect, const struct grove__fresh *fresh,
 			 size_t from, size_t nr, struct kept *m)
 {
+	const int64_t never = GROVE_NO_TIME;
 	int rc = 0;
 
 	for (size_t i = from; i < nr && !rc; i++) {
@@ -796,7 +787,7 @@ static int collect_fresh(const struct grove__dialect *dialect, const struct grov
 
 		if (kind == GROVE_KIND_COMPACTION ||
 		    (kind == GROVE_KIND_MESSAGE && fresh[i].role == GROVE_ROLE_SYSTEM))
-			rc = dialect->context.messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL, NULL,
+			rc = dialect->context.messages(fresh[i].line, kind, fresh[i].role, 0, &never, NULL, NULL,
 					       collect, m);
 	}
 	return rc;

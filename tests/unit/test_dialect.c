@@ -177,8 +177,8 @@ static void slots_that_need_each_other_stand_together(void **state)
 		/* rules choose the conversation, and no slot of a path's */
 		needs(d, "rules say who wrote a line", !r == !d->write.written_by);
 		needs(d, "copies go by the rules' rows", !d->copy || r);
-		needs(d, "rules take the place of a path", !r || (!c->sets && !c->first_kept && !c->own_summary &&
-								   !c->edits && !c->settle && !c->llm && !c->system));
+		needs(d, "rules take the place of a path", !r || (!c->sets && !c->first_kept && !c->edits &&
+								   !c->settle && !c->llm && !c->system));
 		needs(d, "boundaries are found and judged",
 		      !r || (!r->boundary_mark == !r->is_boundary && !r->boundary_mark == !r->closed));
 	}

@@ -360,11 +360,12 @@ static int take(void *payload, struct grove_slice message)
 
 static void check_message(enum grove_kind kind, const char *line, const char *expect)
 {
+	const int64_t next = 900;
 	struct grove_buf b = GROVE_BUF_INIT;
 	char *l = json(line);
 
 	assert_int_equal(grove__buf_add_str(&b, ""), 0);
-	assert_int_equal(grove__omp_messages(grove__slice_str(l), kind, GROVE_ROLE_NONE, 1000, true, NULL, NULL,
+	assert_int_equal(grove__omp_messages(grove__slice_str(l), kind, GROVE_ROLE_NONE, 1000, &next, NULL, NULL,
 					     take, &b), 0);
 	assert_text(grove__buf_slice(&b), expect);
 	grove__buf_release(&b);

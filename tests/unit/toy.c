@@ -92,7 +92,7 @@ static int pieces(struct grove_slice line, enum grove_kind kind, enum grove_role
 }
 
 static int messages(struct grove_slice line, enum grove_kind kind, enum grove_role role, int64_t time,
-		    bool newest_compaction, const struct grove_slice *edit,
+		    const int64_t *next, const struct grove_slice *edit,
 		    const struct grove__blob_source *blobs, grove__json_fn *fn, void *payload)
 {
 	struct grove_slice who = grove__json_get(line, "who"), say = grove__json_get(line, "say");
@@ -100,7 +100,7 @@ static int messages(struct grove_slice line, enum grove_kind kind, enum grove_ro
 	int rc = grove__buf_addf(&b, "{\"role\":%.*s,\"content\":%.*s}", (int)who.len, who.ptr, (int)say.len,
 				 say.ptr);
 
-	(void)kind, (void)role, (void)time, (void)newest_compaction, (void)edit, (void)blobs;
+	(void)kind, (void)role, (void)time, (void)next, (void)edit, (void)blobs;
 	rc = rc ? rc : fn(payload, grove__buf_slice(&b));
 	grove__buf_release(&b);
 	return rc;

@@ -5,11 +5,9 @@
 
 #include "cli/cli.h"
 #include "programs/indexer.h"
+#include "programs/memory.h"
 #include "wire.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,24 +63,12 @@ static int run(struct cli *c, int argc, char **argv)
 	return status;
 }
 
-/*
- * This runs as long as the agent does, and needs much memory only now and then, to read or
- * index a large session. By default, glibc would keep most of it for the next time.
- */
-static void return_memory(void)
-{
-#ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, 512 << 10);
-	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-#endif
-}
-
 int main(int argc, char **argv)
 {
 	struct cli c;
 	int status;
 
-	return_memory();
+	memory_return_early();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	cli_init(&c);

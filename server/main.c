@@ -17,6 +17,7 @@
 #include "tls.h"
 #include "tokens.h"
 #include "programs/indexer.h"
+#include "programs/memory.h"
 #include "programs/viewer.h"
 
 #include <errno.h>
@@ -350,6 +351,7 @@ static int cmd_serve(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	memory_return_early();
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return cmd_serve(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "token"))

@@ -291,7 +291,7 @@ const struct route routes[] = {
 	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Invalidates the cookie.", .status = 204 },
 
 	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, newest first.", list_query,
-	  .answer = "sessions:a next:s0 total:i rev:i facets?:o" },
+	  .answer = "sessions:a next:s0 total:i rev:i facets?:o", .wide = 1 },
 	{ "POST", API "/sessions", SCOPE_WRITE, PACE_SLOW, post_session, "Creates a session.", NULL, create_body,
 	  .status = 201,
 	  .answer = "id:s key:s path:s0 cwd:s dialect:s" },
@@ -367,9 +367,9 @@ const struct route routes[] = {
 	  .gives = "text/event-stream" },
 
 	{ "GET", API "/search", SCOPE_READ, PACE_SLOW, get_search, "Searches all sessions.", search_query,
-	  .answer = "hits?:a groups?:a total:i" },
+	  .answer = "hits?:a groups?:a total:i", .wide = 1 },
 	{ "GET", API "/usage", SCOPE_READ, PACE_SLOW, get_usage, "Tokens and cost.", usage_query,
-	  .answer = "totals:o rows:a" },
+	  .answer = "totals:o rows:a", .wide = 1 },
 	{ "GET", API "/blobs/{sha256}", SCOPE_READ, PACE_SLOW, get_blob, "The bytes of a blob.",
 	  .gives = "application/octet-stream" },
 	{ "GET", API "/events", SCOPE_READ, PACE_SLOW, get_events, "Events of many sessions, in one stream.", events_query,

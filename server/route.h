@@ -56,6 +56,7 @@ struct route {
 	int rest;                /* the last name matches one or more segments */
 	unsigned body_max;       /* bytes; 0 means BODY_MAX */
 	int owner;               /* the reply shows the session's owner, which is not in the log */
+	unsigned wide;           /* 1: it may read all sessions */
 };
 
 extern const struct route routes[];

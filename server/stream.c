@@ -70,8 +70,8 @@ static void wake_reader(struct stream *s)
 
 static int add(struct stream *s, struct grove_slice bytes)
 {
-	/* discard what was sent once it is more than half */
-	if (s->from && s->from >= s->waiting.len / 2) {
+	/* discard what was sent once it is more than half, or before the buffer would have to grow */
+	if (s->from && (s->from >= s->waiting.len / 2 || s->waiting.len + bytes.len > STREAM_ROOM)) {
 		memmove(s->waiting.ptr, s->waiting.ptr + s->from, s->waiting.len - s->from);
 		s->waiting.len -= s->from;
 		s->from = 0;
@@ -111,15 +111,24 @@ static int put(struct stream *s, struct grove_slice bytes, int flush)
 	return rc;
 }
 
-/* Waits for room. GROVE_ECANCELLED if the client read nothing for too long. */
+static size_t unsent(const struct stream *s)
+{
+	return s->waiting.len - s->from;
+}
+
+/*
+ * If there is no room, waits until half of it is free: less would not be worth waking up for.
+ * GROVE_ECANCELLED if the client read nothing for too long.
+ */
 static int wait_for_room(struct stream *s)
 {
 	struct timespec until;
 	uint64_t sent = s->sent;
+	size_t most = unsent(s) < STREAM_ROOM ? STREAM_ROOM : STREAM_ROOM / 2;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STREAM_PATIENCE_MS / 1000;
-	while (!s->gone && s->waiting.len - s->from > STREAM_ROOM) {
+	while (!s->gone && unsent(s) > most) {
 		if (pthread_cond_timedwait(&s->room, &s->lock, &until) != ETIMEDOUT)
 			continue;
 		if (s->sent == sent)
@@ -133,12 +142,20 @@ static int wait_for_room(struct stream *s)
 
 int stream_write(struct stream *s, struct grove_slice bytes)
 {
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
-	rc = wait_for_room(s);
-	if (!rc)
-		rc = put(s, bytes, Z_NO_FLUSH);
+	while (!rc && bytes.len) {
+		size_t n = 0;
+
+		rc = wait_for_room(s);
+		if (!rc) {
+			n = STREAM_ROOM - unsent(s) < bytes.len ? STREAM_ROOM - unsent(s) : bytes.len;
+			rc = put(s, (struct grove_slice){ bytes.ptr, n }, Z_NO_FLUSH);
+		}
+		bytes.ptr += n;
+		bytes.len -= n;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -150,7 +167,7 @@ int stream_offer(struct stream *s, struct grove_slice bytes, size_t most)
 	pthread_mutex_lock(&s->lock);
 	if (s->gone)
 		rc = GROVE_ECANCELLED;
-	else if (s->waiting.len - s->from + bytes.len > most)
+	else if (unsent(s) + bytes.len > most)
 		rc = GROVE_EFULL;
 	else
 		rc = put(s, bytes, Z_SYNC_FLUSH);
@@ -199,8 +216,7 @@ static ssize_t read_some(void *payload, uint64_t pos, char *buf, size_t max)
 
 	(void)pos;
 	pthread_mutex_lock(&s->lock);
-	n = s->waiting.len - s->from;
-	n = n < max ? n : max;
+	n = unsent(s) < max ? unsent(s) : max;
 	if (s->gone) {
 		rc = MHD_CONTENT_READER_END_WITH_ERROR;
 	} else if (n) {

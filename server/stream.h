@@ -22,8 +22,8 @@ int stream_new(unsigned flags, struct stream **out);
 void stream_unref(struct stream *s);
 
 /*
- * Adds bytes, and waits while more than STREAM_ROOM are unsent. GROVE_ECANCELLED if the
- * client has left, or reads nothing for too long.
+ * Adds bytes, and waits so that never more than STREAM_ROOM are unsent. GROVE_ECANCELLED if
+ * the client has left, or reads nothing for too long.
  */
 int stream_write(struct stream *s, struct grove_slice bytes);
 /* The same without waiting: GROVE_EFULL if more than `most` bytes would be unsent. */

@@ -3,6 +3,7 @@
  */
 #include "workers.h"
 #include "log.h"
+#include "route.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,9 @@ struct pool {
 	unsigned wanted;     /* the number of threads we want that are not waiting for a client */
 	unsigned threads;    /* how many there are */
 	unsigned waiting;    /* threads waiting for a client */
+	unsigned wide;       /* threads that handle requests about all sessions */
 	struct worker *idle; /* workers without a thread, whose handles are open */
+	unsigned nr_idle;
 	int stop;
 };
 
@@ -56,6 +59,7 @@ static struct worker *worker_get(struct pool *p)
 
 	if (w) {
 		p->idle = w->next;
+		p->nr_idle--;
 		w->waits = 0;
 		return w;
 	}
@@ -65,17 +69,44 @@ static struct worker *worker_get(struct pool *p)
 	return w;
 }
 
-static struct request *take(struct pool *p)
+/*
+ * The first in the queue that may begin: requests that may read all sessions get at most half
+ * of the threads, so that the others are always answered.
+ */
+static struct request *take(struct pool *p, struct worker *w)
 {
-	struct request *r = p->first;
+	struct request **at = &p->first, *r;
 
+	while (*at && (*at)->route->wide && p->wide >= p->wanted / 2 && !p->stop)
+		at = &(*at)->next_job;
+	r = *at;
 	if (r) {
-		p->first = r->next_job;
-		if (!p->first)
-			p->last = &p->first;
+		*at = r->next_job;
+		if (!*at)
+			p->last = at;
 		p->jobs--;
+		w->wide = r->route->wide;
+		p->wide += w->wide;
 	}
 	return r;
+}
+
+static void end_wide(struct pool *p, struct worker *w)
+{
+	p->wide -= w->wide;
+	w->wide = 0;
+}
+
+/* A thread has ended: its worker is kept for the next one, unless there are enough. */
+static void keep_idle(struct pool *p, struct worker *w)
+{
+	if (p->nr_idle >= p->wanted) {
+		worker_free(w);
+		return;
+	}
+	w->next = p->idle;
+	p->idle = w;
+	p->nr_idle++;
 }
 
 static void *work(void *payload)
@@ -89,7 +120,7 @@ static void *work(void *payload)
 		log_line("error", "a worker could not open its stores");
 	pthread_mutex_lock(&p->lock);
 	while (!w->waits) {
-		while (!(r = take(p)) && !p->stop)
+		while (!(r = take(p, w)) && !p->stop)
 			pthread_cond_wait(&p->more, &p->lock);
 		if (!r)
 			break;
@@ -99,13 +130,13 @@ static void *work(void *payload)
 		r->worker = w;
 		run(r);
 		pthread_mutex_lock(&p->lock);
+		end_wide(p, w);
 	}
 	if (w->waits)
 		p->waiting--;
 	else
 		p->threads--;
-	w->next = p->idle;
-	p->idle = w;
+	keep_idle(p, w);
 	pthread_cond_broadcast(&p->fewer);
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -203,6 +234,7 @@ int pool_wait_begin(struct worker *w)
 		rc = -1;
 	} else {
 		w->waits = 1;
+		end_wide(p, w);
 		p->waiting++;
 		p->threads--;
 		if (!p->stop)

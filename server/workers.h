@@ -15,6 +15,7 @@ struct worker {
 	struct grove *g;
 	struct grove_search *search;  /* NULL: not opened yet */
 	int waits;                    /* for a client; another thread took its place */
+	unsigned wide;                /* 1: handles a request about all sessions */
 	struct worker *next;
 };
 

@@ -287,7 +287,7 @@ int grove_view_context(const struct grove_view *v, const struct grove_context_op
 	struct grove_detail d;
 	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
-	return told(v, rc ? rc : grove__view_context(inside(v), &o, sink, &d), &d);
+	return told(v, rc ? rc : grove__view_context(inside(v), &o, 0, sink, &d), &d);
 }
 
 int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,

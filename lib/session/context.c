@@ -8,7 +8,7 @@
 #include "dialect/weight.h"
 #include "image/choice.h"
 #include "json/out.h"
-#include "session/session.h"
+#include "session/snapshot.h"
 
 #include "base/array.h"
 #include "sys/clock.h"
@@ -482,7 +482,8 @@ static bool is_named(const struct teller *t, uint32_t row)
 struct writer {
 	struct teller t;
 	struct grove__out o, ids;
-	struct grove_buf id_list, id;
+	struct grove_buf id_list, id, text;
+	uint64_t max_body;               /* longer texts become references; 0: none do */
 };
 
 static void write_id(struct writer *w, uint32_t row)
@@ -505,8 +506,15 @@ static int write_message(struct teller *t, struct grove_slice json, uint32_t row
 		grove__message_read(json, &members);
 		grove__out_fail(&w->o, weigh(t, json, &members, row, &tokens));
 	}
-	grove__out_raw(&w->o, NULL, json);
 	write_id(w, row);
+	if (w->max_body) {
+		struct grove_slice id = is_named(t, row) ? grove__buf_slice(&w->id) : grove__slice(NULL, 0);
+
+		grove__buf_clear(&w->text);
+		grove__out_fail(&w->o, grove__snapshot_shorten(&w->text, json, id, w->max_body));
+		json = grove__buf_slice(&w->text);
+	}
+	grove__out_raw(&w->o, NULL, json);
 	return w->ids.rc ? w->ids.rc : w->o.rc;
 }
 
@@ -578,11 +586,11 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 	return rc;
 }
 
-int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
+int grove__view_context(struct grove_view *v, const struct grove_context_options *opt, uint64_t max_body,
 			struct grove_sink sink, struct grove_detail *d)
 {
 	struct context c = { 0 };
-	struct writer w = { .t = { .c = &c, .message = write_message, .reason = write_reason } };
+	struct writer w = { .max_body = max_body, .t = { .c = &c, .message = write_message, .reason = write_reason } };
 	uint32_t leaf = GROVE_NO_ENTRY;
 	int rc = choose(&w.t, v, opt, &leaf, d), end;
 
@@ -598,6 +606,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	end = grove__out_finish(&w.o);
 	grove__buf_release(&w.id_list);
 	grove__buf_release(&w.id);
+	grove__buf_release(&w.text);
 	teller_release(&w.t);
 	return rc ? rc : end;
 }

@@ -382,8 +382,11 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 /* tail.c: what the model is sent, from as little of the log as possible */
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d);
-/* context.c, document.c */
-int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
+/*
+ * context.c, document.c. With `max_body`, longer texts of messages become references to their
+ * entries, as in a snapshot.
+ */
+int grove__view_context(struct grove_view *v, const struct grove_context_options *opt, uint64_t max_body,
 			struct grove_sink sink, struct grove_detail *d);
 /* The same, message by message, to a host's own functions. */
 int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,

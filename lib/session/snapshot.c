@@ -1,9 +1,8 @@
 /*
  * session/snapshot.c: one document with all that a user interface loads on refresh.
  *
- * Entries go from the log to the sink one by one. Only ids, which are in the spine
- * anyway, and what sub-agents reported are held in memory. If long texts are to be left
- * out, the context is held as well, to match messages with entries.
+ * Entries and messages go from the log to the sink one by one. Only ids, which are in the
+ * spine anyway, and what sub-agents reported are held in memory.
  */
 #include "json/out.h"
 #include "session/snapshot.h"
@@ -316,62 +315,15 @@ static int write_inner(void *payload, const char *ptr, size_t len)
 	return in->o->rc;
 }
 
-/* Writes each message with the id of its entry. */
-static int put_short_context(struct shot *t, struct grove_slice doc)
-{
-	struct grove_slice messages = grove__json_get(doc, "messages");
-	struct grove_slice ids = grove__json_get(doc, "entryIds");
-	struct grove_buf out = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
-	struct grove__json_iter m, i;
-	bool more;
-	int rc = 0;
-
-	grove__out_bytes(&t->o, doc.ptr, (size_t)(messages.ptr - doc.ptr));
-	grove__out_open(&t->o, NULL, '[');
-	grove__json_iter_init(&m, messages);
-	grove__json_iter_init(&i, ids);
-	while (!rc && grove__json_next(&m)) {
-		more = grove__json_next(&i);
-		grove__buf_clear(&out);
-		grove__buf_clear(&id);
-		more = more && grove__json_type_of(i.value) == JSON_STRING;
-		rc = more ? grove__json_text(&id, i.value) : 0;
-		if (!rc)
-			rc = grove__snapshot_shorten(&out, m.value,
-						     more ? grove__buf_slice(&id) : grove__slice(NULL, 0),
-						     t->opt->max_body);
-		grove__out_raw(&t->o, NULL, grove__buf_slice(&out));
-	}
-	grove__out_close(&t->o, ']');
-	grove__out_bytes(&t->o, messages.ptr + messages.len,
-			 doc.len - (size_t)(messages.ptr + messages.len - doc.ptr));
-	grove__buf_release(&out);
-	grove__buf_release(&id);
-	return rc ? grove__fail_nomem(t->d) : 0;
-}
-
 static int put_context(struct shot *t)
 {
 	struct inner in = { &t->o, false };
-	struct grove_buf doc = GROVE_BUF_INIT;
-	struct grove_slice whole;
 	int rc;
 
 	grove__out_newline(&t->o);
 	grove__out_key(&t->o, "runtimeContext");
-	if (!t->opt->max_body) {
-		rc = grove__view_context(t->v, NULL, (struct grove_sink){ write_inner, &in }, t->d);
-		t->o.comma = true;
-		return rc;
-	}
-	rc = grove__view_context(t->v, NULL, grove_buf_sink(&doc), t->d);
-	if (!rc) {
-		whole = grove__buf_slice(&doc);
-		while (whole.len && whole.ptr[whole.len - 1] == '\n')
-			whole.len--;
-		rc = put_short_context(t, whole);
-	}
-	grove__buf_release(&doc);
+	rc = grove__view_context(t->v, NULL, t->opt->max_body, (struct grove_sink){ write_inner, &in }, t->d);
+	t->o.comma = true;
 	return rc;
 }
 
@@ -523,11 +475,12 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 		put_session(&t);
 		rc = put_entries(&t);
 	}
-	if (!rc) {
+	/* nobody reads the rest if the receiver has stopped */
+	if (!rc && !t.o.rc) {
 		put_path(&t);
 		rc = put_tree(&t);
 	}
-	if (!rc) {
+	if (!rc && !t.o.rc) {
 		put_labels(&t);
 		rc = put_context(&t);
 	}

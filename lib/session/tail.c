@@ -186,7 +186,7 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 		v.image = im;
 		v.nr = im->spine->nr;
 		pthread_mutex_init(&v.lock, NULL);
-		rc = grove__view_context(&v, opt, sink, d);
+		rc = grove__view_context(&v, opt, 0, sink, d);
 		pthread_mutex_destroy(&v.lock);
 	}
 	grove__image_unref(im);
@@ -217,7 +217,7 @@ int grove__session_context(struct grove_session *s, const struct grove_context_o
 	rc = grove__view_new(s, &v, d);
 	if (rc)
 		return rc;
-	rc = grove__view_context(v, opt, sink, d);
+	rc = grove__view_context(v, opt, 0, sink, d);
 	grove_view_unref(v);
 	return rc;
 }

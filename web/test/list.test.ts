@@ -72,9 +72,11 @@ test('numbers as people read them', () => {
   assert.equal(tokens(413e6), '413 M');
   assert.equal(money(3.816), '$3.82');
   assert.equal(money(null), '–');
+  assert.equal(money(3.816, 0.5), '~$3.82');
   assert.equal(bytes(18_400_000), '18.4 MB');
   assert.equal(duration(112_000), '1 m 52 s');
   assert.equal(age(now - 41 * 60e3, now), '41 min');
+  assert.deepEqual([25, 47].map((h) => age(now - h * 3600e3, now)), ['1 d', '2 d']);
   assert.equal(modelName('claude-sonnet-4-5-20250929'), 'Sonnet 4.5');
   assert.equal(modelName('claude-3-5-haiku-20241022'), 'Haiku 3.5');
   assert.equal(modelName('gpt-5-codex'), 'gpt-5-codex');
@@ -88,7 +90,8 @@ test('charts', () => {
   assert.equal(margin(['$0', '$0.00025']), 66);
   const c = columns([{ key: 'd', stack: { a: 1, b: 2 } }], ['b', 'a']);
   assert.deepEqual(c[0]!.parts.map((p) => [p.name, p.from]), [['b', 0], ['a', 2]]);
-  assert.deepEqual(topSeries([{ stack: { a: 1, b: 5, c: 3 } }], 2), { names: ['b', 'c'], rest: ['a'] });
+  assert.deepEqual(topSeries([{ stack: { a: 1, b: 5, c: 3, d: 2 } }], 2), { names: ['b', 'c'], rest: ['d', 'a'] });
+  assert.deepEqual(topSeries([{ stack: { a: 1, b: 5, c: 3 } }], 2), { names: ['b', 'c', 'a'], rest: [] });
   assert.deepEqual(daysBetween('2026-10-30', '2026-11-01'), ['2026-10-30', '2026-10-31', '2026-11-01']);
 });
 
@@ -104,4 +107,5 @@ test('stores: what agents write to is this machine, a database is known by its n
   assert.equal(storeName('file:'), 'This machine');
   assert.equal(storeName('mysql://ana@db.example:3306/team?tls=1'), 'team (MariaDB)');
   assert.equal(storeName('sqlite:/srv/notes.db'), 'notes (SQLite)');
+  assert.equal(storeName('team'), 'team');
 });

@@ -19,12 +19,14 @@ export interface ListItem {
   entries?: number;
   branches?: number;
   cost?: number | null;
+  estimated?: number;                  // the part of the cost that comes from list prices
   tokens?: number;
   labels?: string[];
   writable?: boolean;
   live?: { agent: string; since: string } | null;
   expires?: string;
   damaged?: { malformed: number; torn: boolean };
+  placed?: string;                     // made here, never sent: under which day it stands while the list is held
 }
 
 export interface Facets {
@@ -34,7 +36,7 @@ export interface Facets {
   view?: Record<string, number>;
 }
 
-export interface ListReply { sessions: ListItem[]; next: string | null; total: number; rev?: number; facets?: Facets }
+export interface ListReply { sessions: ListItem[]; next: string | null; total: number; rev?: number; facets?: Facets; away?: string[] }
 
 export interface Me {
   version: string;
@@ -150,11 +152,11 @@ export interface Plan {
 export interface Hit { entryId: string; seq?: number; role: string; snippet: string; marks?: [number, number][]; onActivePath: boolean; inContext: boolean }
 export interface SearchReply {
   groups: { session: ListItem; hits: Hit[]; more: number }[];
-  total: number; tookMs?: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null;
+  total: number; tookMs?: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null; away?: string[];
 }
 
-export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; stack?: Record<string, UsageRow> }
-export interface UsageReply { totals: UsageRow; rows: UsageRow[]; copies?: number; replies?: number; unpriced?: { model: string; tokens: number }[] }
+export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; estimated?: number; stack?: Record<string, UsageRow> }
+export interface UsageReply { totals: UsageRow; rows: UsageRow[]; copies?: number; replies?: number; unpriced?: { model: string; totalTokens: number }[]; away?: string[] }
 
 export interface DiffSide { leaf: string; entries: number; seq: [number, number][]; cost?: number | null; tokens?: number; files: { path: string; added: number; removed: number; edits: number }[] }
 export interface DiffReply { fork: string | null; common: number; a: DiffSide; b: DiffSide }

@@ -30,12 +30,13 @@ export function columns(rows: { key: string; stack: Record<string, number> }[], 
   });
 }
 
-// The largest series by sum, the rest as one.
+// The largest series by sum, the rest as one. A single one keeps its name: it takes no more room than "other".
 export function topSeries(rows: { stack: Record<string, number> }[], max = 5): { names: string[]; rest: string[] } {
   const sum = new Map<string, number>();
   for (const r of rows) for (const [n, v] of Object.entries(r.stack)) sum.set(n, (sum.get(n) ?? 0) + v);
   const names = [...sum].sort((a, b) => b[1] - a[1]).map(([n]) => n);
-  return { names: names.slice(0, max), rest: names.slice(max) };
+  const shown = names.length === max + 1 ? max + 1 : max;
+  return { names: names.slice(0, shown), rest: names.slice(shown) };
 }
 
 // Every day of a range, so that a day without work is a gap and not missing.

@@ -18,11 +18,12 @@ export function tokens(n: number): string {
   return `${(n / 1e6).toFixed(n < 1e7 ? 1 : 0)} M`;
 }
 
-export function money(n: number | null | undefined): string {
+// `estimated` is the part of it that comes from list prices: the sum is then marked as in `grove usage`.
+export function money(n: number | null | undefined, estimated = 0): string {
   if (n === null || n === undefined) return '–';
   if (n === 0) return '$0';
   if (n < 0.005) return '<$0.01';
-  return `$${n >= 1000 ? plain.format(Math.round(n)) : n.toFixed(2)}`;
+  return `${estimated > 0 ? '~' : ''}$${n >= 1000 ? plain.format(Math.round(n)) : n.toFixed(2)}`;
 }
 
 export function bytes(n: number): string {
@@ -46,12 +47,16 @@ export function span(ms: number): string {
   return s < 60 ? `${s} s` : s < 3600 ? `${Math.round(s / 60)} min` : s < 86_400 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86_400)} d`;
 }
 
+export const midnight = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+const daysBefore = (ms: number, now: number): number => Math.round((midnight(now) - midnight(ms)) / 86_400_000);
+
+// Days are those of the calendar, as in the headings of the list.
 export function age(then: number, now: number): string {
   const s = Math.max(0, (now - then) / 1000);
   if (s < 60) return 'now';
   if (s < 3600) return `${Math.floor(s / 60)} min`;
   if (s < 86_400) return `${Math.floor(s / 3600)} h`;
-  if (s < 86_400 * 60) return `${Math.floor(s / 86_400)} d`;
+  if (s < 86_400 * 60) return `${daysBefore(then, now)} d`;
   return `${Math.floor(s / 86_400 / 30.4)} mo`;
 }
 
@@ -60,10 +65,8 @@ export const timeFull = (ms: number): string => (ms ? clockFull.format(ms) : '')
 export const moment = (ms: number): string => (ms ? full.format(ms) : '');
 export const dayAndMonth = (ms: number): string => dayShort.format(ms);
 
-const midnight = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
-
 export function day(ms: number, now: number): string {
-  const days = Math.round((midnight(now) - midnight(ms)) / 86_400_000);
+  const days = daysBefore(ms, now);
   if (days <= 0) return 'Today';
   if (days === 1) return 'Yesterday';
   return days < 200 ? dayLong.format(ms) : dayYear.format(ms);

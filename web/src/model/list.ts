@@ -83,7 +83,8 @@ const KINDS: Record<string, string> = { sqlite: 'SQLite', mysql: 'MariaDB' };
 
 // The directories that agents write to are this machine to people; a database is known by its name.
 export function storeName(store: string): string {
-  const kind = store.slice(0, store.indexOf(':'));
+  const kind = store.split(':')[0]!;
+  if (kind === store) return store;
   if (kind === 'file') return 'This machine';
   const last = store.slice(kind.length + 1).split(/[?#]/)[0]!.split('/').pop()!.replace(/\.(db|sqlite3?)$/, '');
   return `${last || store} (${KINDS[kind] ?? kind})`;

@@ -135,6 +135,28 @@ scenario('forks hang below their session, in order of time', async (w) => {
   await p.context().close();
 });
 
+scenario('a row stands under the day that it shows: a fork of today does not bring its old session along', async () => {
+  const w = new World();
+  const old = new PiSession('Begun last week', '/home/ana/ops', now - 8 * 864e5), today = [];
+  old.user('first prompt');
+  old.say('an answer');
+  const path = old.write(w.root);
+  for (const [k, name] of ['Forked today', 'Forked again'].entries()) {
+    const s = new PiSession(name, '/home/ana/ops', now - (60 - k * 10) * 60e3, { parent: today[0] ?? path });
+    s.user('once more');
+    today.push(s.write(w.root));
+  }
+  await w.serve();
+  const p = await page(w, '/s');
+  await wait(p, () => document.querySelectorAll('.row').length === 3);
+  const rows = await p.locator('.vlist > li').evaluateAll((l) => l.map((li) => li.querySelector('.day')?.firstChild.textContent ?? `${li.querySelector('.kid') ? '> ' : ''}${li.querySelector('.name').textContent}`));
+  assert.deepEqual([rows.slice(1, 3), rows.slice(4)], [['Forked today', '> Forked again'], ['Begun last week']]);
+  assert.match(rows[3], /^\w+day \d+ \w+$/);
+  assert.equal(await p.locator('.row .forked').getAttribute('title'), 'Forked from Begun last week');
+  await p.context().close();
+  await w.close();
+});
+
 scenario('the list in other orders, and the counts of what a filter leaves out', async (w) => {
   const p = await page(w, '/s?sort=cost');
   await wait(p, () => document.querySelectorAll('.row').length > 8);
@@ -674,6 +696,25 @@ scenario('the columns keep their colours, whatever the table is by', async (w) =
     assert.deepEqual(await shown(), first, `${by}, loaded again`);
   }
   assert.deepEqual(refused, []);
+  await p.context().close();
+});
+
+scenario('what stores that do not answer hold is said to be missing: in the list, in search, in usage', async (w) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  assert.equal(await p.locator('.band').count(), 0);
+  let away = ['mysql://ana:secret@db.example:3306/team', 'sqlite:/srv/notes.db'];
+  for (const path of ['sessions', 'search', 'usage']) await p.route((u) => u.pathname === `/api/v1/${path}`, async (r) => { const a = await r.fetch(); await r.fulfill({ response: a, json: { ...await a.json(), ...(away.length ? { away } : {}) } }); });
+  for (const url of ['/s', '/s?q=replay', '/s?q=zzzyyyxxx', '/usage?range=all']) {
+    await p.goto(w.base + url);
+    await p.waitForSelector('.row, .hit, .kpis, .empty');
+    await wait(p, () => document.querySelector('.band.amber')?.textContent === 'team (MariaDB) and notes (SQLite) do not answer. What they hold is missing here.');
+    assert.equal(await p.locator('.band').count(), 1, url);
+    assert.doesNotMatch(await p.locator('.band').getAttribute('title'), /secret/);
+  }
+  away = away.slice(0, 1);
+  await p.goto(`${w.base}/s`);
+  await wait(p, () => document.querySelector('.band.amber')?.textContent === 'team (MariaDB) does not answer. What it holds is missing here.');
   await p.context().close();
 });
 
@@ -1367,7 +1408,8 @@ function fresh(w, name, replies = 2) {
 async function poll(f, most = 150) { for (let i = 0; i < most; i++) { if (f()) return; await new Promise((r) => setTimeout(r, 100)); } assert.fail(`never became true: ${f}`); }
 
 const world = new World();
-const now = Date.now();
+// Not just after midnight: a fork would be of another day than its session.
+const now = Date.now() - (new Date().getHours() < 3 ? 4 * 3600e3 : 0);
 const { main } = small(world.root, now);
 const all = { bad: hostile(world.root, now), big: large(world.root, now, 30_000, 400), old: batches(world.root, now) };
 await world.serve();

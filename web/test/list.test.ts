@@ -5,7 +5,7 @@ import { Bodies, ranges } from '../src/model/bodies.ts';
 import { columns, daysBetween, margin, ticks, topSeries } from '../src/model/chart.ts';
 import { age, bytes, duration, modelName, money, project, tokens } from '../src/model/format.ts';
 import { keptText } from '../src/model/kept.ts';
-import { byStore, holdStill, listParams, listRows, placeTime, storeName, threads } from '../src/model/list.ts';
+import { arranged, byStore, holdStill, listParams, listRows, storeName, threads } from '../src/model/list.ts';
 import { formatRoute, parseRoute, takeCode } from '../src/model/route.ts';
 
 const now = Date.parse('2026-11-16T12:00:00');
@@ -17,6 +17,16 @@ const item = (id: string, hoursAgo: number, more: Partial<ListItem> = {}): ListI
 test('forks hang below the session they came from, in order of time', () => {
   const items = [item('b', 1, { parentSession: 'a' }), item('a', 2), item('c', 3, { parentSession: 'b' }), item('x', 4, { parentSession: 'gone' })];
   assert.deepEqual(threads(items).map((t) => [t.item.id, t.kids.map((k) => k.id)]), [['a', ['c', 'b']], ['x', []]]);
+  assert.deepEqual(threads([item('b', 1, { parentSession: 'a' }), item('y', 2), item('a', 3)]).map((t) => t.item.id), ['a', 'y']);
+});
+
+test('a row stands under the day that it shows: an old session does not come to today with a fork', () => {
+  const items = [item('fork', 1, { parentSession: 'old', cost: 2 }), item('again', 2, { parentSession: 'fork' }), item('x', 3, { cost: 1 }), item('y', 160), item('old', 170, { cost: 5 })];
+  const rows = (more: ListItem[]): string[] => listRows(more, { now, days: true, open: new Set(), threads: true }).map((r) => (r.is === 'day' ? `${r.title} ${r.sessions} ${r.cost}` : r.is === 'more' ? '+' : `${'>'.repeat(r.depth)}${r.item.id}`));
+  assert.deepEqual(rows(items), ['Today 3 3', 'fork', '>again', 'x', 'Monday 9 November 2 5', 'y', 'old']);
+  // While the list is held, what is written to keeps its place and its day.
+  const held = holdStill(items, items.map((s) => (s.id === 'old' ? { ...s, modified: new Date(now).toISOString() } : s)));
+  assert.deepEqual(rows(held.items), rows(items));
 });
 
 test('sessions that claim each other as parents are still listed', () => {
@@ -31,9 +41,9 @@ test('days have their sums; the third fork is folded', () => {
   assert.equal(listRows(items, { now, days: true, open: new Set(['a']), threads: true }).length, 8);
 });
 
-test('what runs is placed by when it began', () => {
-  const since = new Date(now - 5 * 3600e3).toISOString();
-  assert.equal(placeTime(item('a', 0, { live: { agent: 'pi', since } })), now - 5 * 3600e3);
+test('what runs comes first in its day, placed by when it began', () => {
+  const live = (hoursAgo: number): Partial<ListItem> => ({ live: { agent: 'pi', since: new Date(now - hoursAgo * 3600e3).toISOString() } });
+  assert.deepEqual(arranged([item('a', 0, live(50)), item('b', 1), item('c', 2, live(5)), item('d', 30, live(40)), item('e', 31)]).map((s) => s.id), ['c', 'a', 'b', 'd', 'e']);
 });
 
 test('under the pointer nothing moves', () => {

@@ -1,15 +1,15 @@
 // The session list: threads, days, and an order that holds still under the pointer.
 import type { ListItem } from '../api/types.ts';
-import { day } from './format.ts';
+import { day, midnight } from './format.ts';
 
 export type ListRow =
-  | { is: 'day'; key: string; title: string; sessions: number; cost: number | null }
+  | { is: 'day'; key: string; title: string; sessions: number; cost: number | null; estimated: number }
   | { is: 'session'; key: string; item: ListItem; depth: number; more: boolean }   // more: another fork follows below
   | { is: 'more'; key: string; parent: string; count: number };
 
 const KIDS_SHOWN = 2;
 
-// A fork hangs below the session it was made from, when that is in the list; forks of forks hang below
+// A fork hangs below the session it was made from, when that is among them; forks of forks hang below
 // the same root, in order of time.
 export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }[] {
   const byRef = new Map<string, ListItem>();
@@ -30,42 +30,53 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
     }
     return at;
   };
-  const kids = new Map<ListItem, ListItem[]>();
-  const roots: ListItem[] = [];
+  // A thread stands where the first of its sessions does.
+  const groups = new Map<ListItem, ListItem[]>();
   for (const s of items) {
-    const root = rootOf(s);
-    if (root === s) roots.push(s);
-    else kids.set(root, [...(kids.get(root) ?? []), s]);
+    const root = rootOf(s), kids = groups.get(root) ?? [];
+    if (root !== s) kids.push(s);
+    groups.set(root, kids);
   }
-  return roots.map((item) => ({ item, kids: (kids.get(item) ?? []).sort((a, b) => (a.created < b.created ? -1 : 1)) }));
+  return [...groups].map(([item, kids]) => ({ item, kids: kids.sort((a, b) => (a.created < b.created ? -1 : 1)) }));
 }
 
-// The newest of a thread decides where it stands. What runs is placed by when it began to run, so that
-// two agents that write in turn do not swap places.
-export function placeTime(item: ListItem, kids: ListItem[] = []): number {
-  const own = item.live?.since ? Date.parse(item.live.since) : Date.parse(item.modified);
-  return kids.reduce((t, k) => Math.max(t, k.live?.since ? Date.parse(k.live.since) : Date.parse(k.modified)), own);
+// By day; what runs comes first in its day, placed by when it began to run, so that two agents that write in turn
+// do not swap places.
+export function arranged(items: ListItem[]): ListItem[] {
+  const since = (s: ListItem): number => (s.live?.since ? Date.parse(s.live.since) : 0);
+  return [...items].sort((a, b) => midnight(Date.parse(b.modified)) - midnight(Date.parse(a.modified)) || since(b) - since(a));
 }
 
 export interface RowsOptions { now: number; days: boolean; open: ReadonlySet<string>; threads: boolean }
 
+type Day = Extract<ListRow, { is: 'day' }>;
+
+// Neighbours of one day. What is held in its place stays under the day it had there.
+function days(items: ListItem[], o: RowsOptions): { head: Day | null; items: ListItem[] }[] {
+  if (!o.days) return [{ head: null, items }];
+  const out: { head: Day; items: ListItem[] }[] = [];
+  for (const s of items) {
+    const title = day(Date.parse(s.placed ?? s.modified), o.now);
+    if (out.at(-1)?.head.title !== title) out.push({ head: { is: 'day', key: `day:${title}:${out.length}`, title, sessions: 0, cost: null, estimated: 0 }, items: [] });
+    const { head, items: its } = out.at(-1)!;
+    its.push(s);
+    head.sessions++;
+    if (typeof s.cost === 'number') head.cost = (head.cost ?? 0) + s.cost;
+    head.estimated += s.estimated ?? 0;
+  }
+  return out;
+}
+
+// A row stands under the day that it shows; a fork hangs below its session if that is of the same day.
 export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
   const rows: ListRow[] = [];
-  let head = null as Extract<ListRow, { is: 'day' }> | null;
-  const groups = o.threads ? threads(items) : items.map((item) => ({ item, kids: [] as ListItem[] }));
-  for (const { item, kids } of groups) {
-    const title = o.days ? day(placeTime(item, kids), o.now) : null;
-    if (title && head?.title !== title) {
-      head = { is: 'day', key: `day:${title}`, title, sessions: 0, cost: null };
-      rows.push(head);
-    }
-    rows.push({ is: 'session', key: item.key, item, depth: 0, more: false });
-    const shown = o.open.has(item.key) ? kids : kids.slice(0, KIDS_SHOWN);
-    shown.forEach((kid, k) => rows.push({ is: 'session', key: kid.key, item: kid, depth: 1, more: k < kids.length - 1 }));
-    if (shown.length < kids.length) rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
-    if (head) {
-      head.sessions += 1 + kids.length;
-      for (const s of [item, ...kids]) if (typeof s.cost === 'number') head.cost = (head.cost ?? 0) + s.cost;
+  for (const { head, items: its } of days(items, o)) {
+    if (head) rows.push(head);
+    for (const { item, kids } of o.threads ? threads(its) : its.map((item) => ({ item, kids: [] as ListItem[] }))) {
+      rows.push({ is: 'session', key: item.key, item, depth: 0, more: false });
+      const shown = o.open.has(item.key) ? kids : kids.slice(0, KIDS_SHOWN);
+      shown.forEach((kid, k) => rows.push({ is: 'session', key: kid.key, item: kid, depth: 1, more: k < kids.length - 1 }));
+      if (shown.length < kids.length) rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
     }
   }
   return rows;
@@ -75,7 +86,7 @@ export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
 // what is new waits until the list may move.
 export function holdStill(shown: ListItem[], fresh: ListItem[]): { items: ListItem[]; waiting: number } {
   const now = new Map(fresh.map((s) => [s.key, s]));
-  const items = shown.filter((s) => now.has(s.key)).map((s) => now.get(s.key)!);
+  const items = shown.filter((s) => now.has(s.key)).map((s) => ({ ...now.get(s.key)!, placed: s.placed ?? s.modified }));
   return { items, waiting: fresh.length - items.length };
 }
 

@@ -4,16 +4,17 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { aborted, ApiError, get } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
-import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply } from '../api/types.ts';
+import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply, UsageRow } from '../api/types.ts';
 import { uncoloured } from '../model/ansi.ts';
 import { age, agentClass, agentGlyph, agentName, count, money, plural, project } from '../model/format.ts';
-import { byStore, holdStill, listParams, listRows, SORTS, storeName, storePlace as place, VIEWS, type ListRow } from '../model/list.ts';
+import { arranged, byStore, holdStill, listParams, listRows, SORTS, storeName, storePlace as place, VIEWS, type ListRow } from '../model/list.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { go, mayWrite, me, route, setTitle } from '../state/app.ts';
 import { expiring, loadExpiring } from '../state/expiring.ts';
 import { useKeys } from '../state/keys.ts';
+import { Away } from './away.tsx';
 import { DeleteDialog, RenameDialog } from './dialogs.tsx';
 import { Bars } from './lazy.tsx';
 import { TabBar } from './shell.tsx';
@@ -21,13 +22,15 @@ import { useVirtual } from './virtual.ts';
 
 const PAGE = 200;
 const WAIT_MAX = 90;
+const AGAIN_MS = 15_000;   // a store that did not answer is asked again
 
 export const sessions = signal<ListItem[]>([]);
 const facets = signal<Facets>({});
 const total = signal<number | null>(null);
 const failure = signal<ApiError | null>(null);
+const away = signal<string[]>([]);
 const waiting = signal(0);
-const week = signal<{ days: number[]; sum: number } | null>(null);
+const week = signal<{ days: number[]; sum: number; estimated: number } | null>(null);
 let next: string | null = null;
 let held = false;
 
@@ -44,16 +47,23 @@ function RowChip({ s }: { s: ListItem }): JSX.Element | null {
   return s.labels?.length ? <span class="chip tag">{visible(s.labels[0]!)}</span> : null;
 }
 
+// A fork that stands alone says what it was made from.
+function Forked({ s }: { s: ListItem }): JSX.Element {
+  const from = sessions.value.find((x) => x.id === s.parentSession || x.path === s.parentSession);
+  const title = `Forked from ${visible(from?.name || from?.firstMessage || 'another session')}`;
+  return <span class="forked" role="img" aria-label={title} title={title}><Icon name="fork" /></span>;
+}
+
 export function SessionRow({ s, depth = 0, more = false, on = false, now }: { s: ListItem; depth?: number; more?: boolean; on?: boolean; now: number }): JSX.Element {
   const first = visible(s.firstMessage ?? '');
   return (
     <a class={`row${depth ? ' kid' : ''}${on ? ' on' : ''}`} href={sessionAt(s.key)} data-key={s.key}>
       {depth > 0 && <span class={more ? 'thread on' : 'thread'} aria-hidden="true" />}<Glyph agent={s.agent} />
-      <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc" dir="auto">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`} dir="auto">{first || (s.name ? '' : 'No message yet')}</span></span>
+      <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.parentSession && depth === 0 && <Forked s={s} />}{s.name && <span class="name trunc" dir="auto">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`} dir="auto" title={first || undefined}>{first || (s.name ? '' : 'No message yet')}</span></span>
       <span class="proj trunc">{visible(project(s.cwd))}</span>
       <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>
       <span class="r num c-n">{count(s.entries ?? s.messageCount ?? 0)}</span>
-      <span class="r num c-cost">{money(s.cost)}</span><span class="r c-age">{s.modified ? age(Date.parse(s.modified), now) : ''}</span>
+      <span class="r num c-cost">{money(s.cost, s.estimated)}</span><span class="r c-age">{s.modified ? age(Date.parse(s.modified), now) : ''}</span>
     </a>
   );
 }
@@ -104,22 +114,23 @@ function Spark(): JSX.Element | null {
   const w = week.value;
   if (!w) return null;
   const max = Math.max(...w.days, 0.01);
-  return <a class="spark-w" href="/usage" title="Cost of the last 14 days"><span class="spark" aria-hidden="true">{w.days.map((d, i) => <i key={i} class={i === w.days.length - 1 ? 'now' : undefined} style={{ height: `${2 + (d / max) * 16}px` }} />)}</span><span class="num">{money(w.sum)} <span class="dim">this week</span></span></a>;
+  return <a class="spark-w" href="/usage" title="Cost of the last 14 days"><span class="spark" aria-hidden="true">{w.days.map((d, i) => <i key={i} class={i === w.days.length - 1 ? 'now' : undefined} style={{ height: `${2 + (d / max) * 16}px` }} />)}</span><span class="num">{money(w.sum, w.estimated)} <span class="dim">this week</span></span></a>;
 }
 
 async function loadWeek(): Promise<void> {
   const since = new Date(Date.now() - 13 * 86_400_000).toLocaleDateString('sv');
   try {
     const u = await get<UsageReply>('/usage', { by: 'day', since });
-    const byDay = new Map(u.rows.map((r) => [r.key, r.cost ?? 0]));
-    const days = Array.from({ length: 14 }, (_, i) => byDay.get(new Date(Date.now() - (13 - i) * 86_400_000).toLocaleDateString('sv')) ?? 0);
-    if (days.some((d) => d > 0)) week.value = { days, sum: days.slice(-7).reduce((a, b) => a + b, 0) };
+    const rows = Array.from({ length: 14 }, (_, i) => u.rows.find((r) => r.key === new Date(Date.now() - (13 - i) * 86_400_000).toLocaleDateString('sv')));
+    const sum = (value: (r: UsageRow) => number): number => rows.slice(-7).reduce((n, r) => n + (r ? value(r) : 0), 0);
+    if (rows.some((r) => r?.cost)) week.value = { days: rows.map((r) => r?.cost ?? 0), sum: sum((r) => r.cost ?? 0), estimated: sum((r) => r.estimated ?? 0) };
   } catch { /* A figure of comfort: the list does without. */ }
 }
 
 // ---- data ------------------------------------------------------------------------
 
-// Forks stand below their session in order of time; any other order is one of sessions alone.
+// In order of time sessions stand under their day, forks below their session; any other order is one of
+// sessions alone.
 const inThreads = (query: URLSearchParams): boolean => (query.get('sort') ?? 'modified') === 'modified';
 
 function pageParams(query: URLSearchParams): URLSearchParams {
@@ -127,7 +138,6 @@ function pageParams(query: URLSearchParams): URLSearchParams {
   params.delete('q');
   params.set('limit', String(PAGE));
   params.set('fields', 'shape,cost');
-  if (inThreads(query)) params.set('threads', '1');
   return params;
 }
 
@@ -139,11 +149,12 @@ async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<v
   total.value = r.total;
   next = r.next;
   failure.value = null;
+  away.value = r.away ?? [];
   if (held && sessions.value.length) {
     const still = holdStill(sessions.value, r.sessions);
     sessions.value = still.items;
     waiting.value = still.waiting;
-  } else { sessions.value = r.sessions; waiting.value = 0; }
+  } else { sessions.value = inThreads(query) ? arranged(r.sessions) : r.sessions; waiting.value = 0; }
 }
 
 async function loadMore(query: URLSearchParams): Promise<void> {
@@ -171,7 +182,8 @@ function useList(query: URLSearchParams): void {
     hub.want({ list: true, sessions: {} });
     let timer = 0;
     const off = hub.on((e) => { if (['sessions', 'live', 'meta', 'remove', 'append'].includes(e.kind) && !timer) timer = setTimeout(() => { timer = 0; load(); }, 500) as unknown as number; });
-    return () => { c.abort(); off(); clearTimeout(timer); };
+    const again = setInterval(() => { if (away.value.length) load(); }, AGAIN_MS);
+    return () => { c.abort(); off(); clearTimeout(timer); clearInterval(again); };
   }, [name]);
 }
 
@@ -262,9 +274,9 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
   const groups = byTime ? [...reply?.groups ?? []].sort((a, b) => (b.session.modified < a.session.modified ? -1 : 1)) : reply?.groups ?? [];
   const inGroups = new Set(groups.map((g) => g.session.key));
   const names = byName.filter((s) => !inGroups.has(s.key));
-  if (reply && !busy && !groups.length && !names.length) return <Nothing q={q} reply={reply} query={query} />;
+  if (reply && !busy && !groups.length && !names.length) return <><Away stores={reply.away} /><Nothing q={q} reply={reply} query={query} /></>;
   return (
-    <div class={busy ? 'results stale' : 'results'}>
+    <div class={busy ? 'results stale' : 'results'}><Away stores={reply?.away} />
       {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>{reply.tookMs === undefined ? '' : `in ${Math.round(reply.tookMs)} ms · `}{byTime ? 'newest first' : 'best first'}{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
       {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} on={g.session.key === selected} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
       {names.length > 0 && <><h2 class="day">By name or project</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
@@ -313,7 +325,7 @@ function List({ now, selected, scroller }: { now: number; selected: string | nul
     <ul class="vlist" style={{ height: `${v.getTotalSize()}px` }}>
       {items.map((it) => { const r = rows[it.index]!; return (
         <li key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} style={{ transform: `translateY(${it.start}px)` }}>
-          {r.is === 'day' ? <h2 class="day">{r.title}<span>{plural(r.sessions, 'session')}{r.cost !== null ? ` · ${money(r.cost)}` : ''}</span></h2>
+          {r.is === 'day' ? <h2 class="day">{r.title}<span>{plural(r.sessions, 'session')}{r.cost !== null ? ` · ${money(r.cost, r.estimated)}` : ''}</span></h2>
             : r.is === 'more' ? <button class="more-kids" onClick={() => setOpen(new Set([...open, r.parent]))}>{plural(r.count, 'more fork')}</button>
               : <SessionRow s={r.item} depth={r.depth} more={r.more} on={r.key === selected} now={now} />}
         </li>); })}
@@ -334,7 +346,7 @@ export function SessionsPage(): JSX.Element {
   useEffect(() => { if (query.has('focus')) input.current?.focus(); }, [query]);
   // What is shown, in its order: of a search the sessions that were found.
   const searching = q.trim().length >= 2;
-  const order = (): string[] => (searching ? [...scroller.current?.querySelectorAll<HTMLElement>('.row') ?? []].map((e) => e.dataset['key']!) : listRows(sessions.value, { now, days: false, open: new Set(), threads: inThreads(query) }).flatMap((r) => (r.is === 'session' ? [r.key] : [])));
+  const order = (): string[] => (searching ? [...scroller.current?.querySelectorAll<HTMLElement>('.row') ?? []].map((e) => e.dataset['key']!) : listRows(sessions.value, { now, days: inThreads(query), open: new Set(), threads: inThreads(query) }).flatMap((r) => (r.is === 'session' ? [r.key] : [])));
   const move = (d: number): void => {
     const keys = order(), at = selected === null ? -1 : keys.indexOf(selected);
     const to = keys[Math.min(keys.length - 1, Math.max(0, at < 0 ? 0 : at + d))];
@@ -361,14 +373,14 @@ export function SessionsPage(): JSX.Element {
       <div class="main" ref={scroller} onPointerEnter={() => { held = true; }} onPointerLeave={() => { held = false; if (waiting.value) void loadList(query).catch(() => undefined); }}>
         <div class="bar">
           <label class="field"><Icon name="search" />{tokens.map((k) => <span key={k} class="tok">{k}: {k === 'project' ? visible(project(query.get(k))) : k === 'agent' ? agentName(query.get(k)!) : storeName(query.get(k)!)}</span>)}
-            <input ref={input} aria-label="Search sessions" placeholder="Search titles, prompts and everything that was said" value={q} onInput={(e) => type(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === 'Escape') e.currentTarget.blur(); }} /><kbd>/</kbd></label>
+            <input ref={input} aria-label="Search sessions" placeholder="Search names and all that was said" value={q} onInput={(e) => type(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === 'Escape') e.currentTarget.blur(); }} /><kbd>/</kbd></label>
           <div class="facets" role="group" aria-label="View">{VIEWS.map((v) => <a key={v.view} class={(query.get('view') ?? '') === v.view ? 'chip green' : 'chip line'} href={hrefWith(route.value, { view: v.view || null })}>{v.view ? v.title.replace(' soon', '') : 'All'}{v.view && viewCount(v.view) ? ` ${count(viewCount(v.view)!)}` : ''}</a>)}</div>
           <span class="grow" /><Spark />
           <label class="btn pick"><Icon name="filter" /><select aria-label="Order" value={sort} onChange={(e) => go(hrefWith(route.value, { sort: e.currentTarget.value === 'modified' ? null : e.currentTarget.value }))}>{SORTS.map(([v, t]) => <option key={v} value={v}>{t}</option>)}</select></label>
         </div>
         {failure.value ? <div class="empty"><b>The list could not be read</b><p class="soft">{failure.value.message}</p></div>
           : searching ? <Results query={query} now={now} selected={selected} />
-            : <>
+            : <><Away stores={away.value} />
               <div class="colhead" aria-hidden="true"><span /><span>Session</span><span>Project</span><span class="r">Branches</span><span class="r">Entries</span><span class="r">Cost</span><span class="r">Active</span></div>
               {total.value === null ? <Bars rows={10} /> : sessions.value.length ? <List now={now} selected={selected} scroller={scroller} /> : <Empty />}
             </>}

@@ -437,7 +437,8 @@ for (const made of [true, false]) {
 scenario('continue from a reply switches; from the leaf it appends', async (w) => {
   const s = fresh(w, 'Switch me');
   const reply = s.lines.find((l) => l.message?.role === 'assistant');
-  const p = await page(w, `/s/${s.id}/e/${reply.id}`);
+  const p = await page(w, `/s/${s.id}/e/${reply.id}`, { context: { permissions: ['clipboard-write'] } });
+  await p.addInitScript(() => { const c = navigator.clipboard, write = c.writeText.bind(c); c.writeText = (t) => { window.copied = t; return write(t); }; });
   await p.waitForSelector('article.on');
   await p.keyboard.press('c');
   await p.waitForSelector('dialog[open]');
@@ -447,9 +448,17 @@ scenario('continue from a reply switches; from the leaf it appends', async (w) =
   const before = readFileSync(w.file(s.id));
   await p.goto(`${w.base}/s/${s.id}`);
   await p.waitForSelector('.leafcard');
+  // There nothing has to move: the command that goes on is copied, and shown.
   await p.getByRole('button', { name: 'Continue', exact: true }).click();
-  await wait(p, () => document.activeElement?.id === 'leafcard');
+  await wait(p, () => /^Resume command copied\. Run it/.test(document.querySelector('.notice').textContent));
+  assert.equal(await p.evaluate(() => window.copied), `pi --session ${s.id}`);
+  await wait(p, () => document.activeElement?.id === 'leafcard' && parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2);
+  assert.equal(await text(p, '.leafcard .cmd'), `pi --session ${s.id}`);
   assert.deepEqual(readFileSync(w.file(s.id)), before);
+  // Without a clipboard it can be read.
+  await p.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); });
+  await p.keyboard.press('c');
+  await wait(p, (t) => document.querySelector('.notice').textContent.endsWith(t), `pi --session ${s.id}`);
   await p.context().close();
 });
 

@@ -68,10 +68,10 @@ export async function begin(): Promise<void> {
   me.value = await get<Me>('/me').catch(() => null);
 }
 
-export async function copy(text: string, what: string): Promise<void> {
+export async function copy(text: string, what: string, then = ''): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    say(`${what} copied`);
+    say(`${what} copied${then}`);
   } catch {
     say(`Copying is off here: ${text.slice(0, 200)}`);
   }

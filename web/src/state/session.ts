@@ -10,7 +10,7 @@ import { busy, idle, step, type LeafEvent, type Written } from '../model/leaf.ts
 import { Skeleton } from '../model/skeleton.ts';
 import { GAP, merged, type Stretch } from '../model/stretch.ts';
 import { sessionAt } from '../model/route.ts';
-import { copy, mayWrite, say } from './app.ts';
+import { copy, mayWrite, me, say } from './app.ts';
 import { Look, noSubagents } from './look.ts';
 
 const WHOLE_MAX = 200_000;     // up to here the whole shape is held
@@ -31,6 +31,8 @@ export class SessionState extends Look {
   readonly mark = signal<string | null>(null);   // one end of a comparison
   private readonly turns = signal<Turns | null>(null);
   readonly cost = computed(() => { const c = (this.turns.value?.cost ?? []).filter((x) => x !== null); return c.length ? c.reduce((a, b) => a + b, 0) : null; });
+  // How its agent goes on with it.
+  readonly resume = computed(() => { const meta = this.sessionMeta.value; return meta && !this.sub ? me.value?.agents.find((a) => a.agent === meta.agent)?.resume?.replace('{id}', meta.id) ?? null : null; });
   private bodies = new Bodies();
   private asked = new Set<number>();
   private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
@@ -406,10 +408,19 @@ export class SessionState extends Look {
     this.send({ on: 'continue', entryId });
     if (this.leafState.value.at !== 'asking') return;
     try {
-      this.send({ on: 'plan', plan: await this.plan(entryId) });
+      const plan = await this.plan(entryId);
+      this.send({ on: 'plan', plan });
+      if (plan.outcome === 'append') await this.howToGoOn();
     } catch (e) {
       this.send({ on: 'refusal', message: e instanceof Error ? e.message : String(e) });
     }
+  }
+
+  // At the leaf nothing has to move: what one needs is the agent.
+  private async howToGoOn(): Promise<void> {
+    const command = this.resume.value;
+    if (command) await copy(command, 'Resume command', '. Run it in a terminal to go on.');
+    else say('The next message goes on from here.');
   }
 
   async confirm(force = false): Promise<void> {

@@ -10,7 +10,7 @@ import { ZOOMS } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
 import { parseLines } from '../parts/lines.tsx';
-import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts';
+import { copy, go, mayWrite, say, setGuard, setTitle } from '../state/app.ts';
 import { expiring, loadExpiring } from '../state/expiring.ts';
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
@@ -156,8 +156,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   });
 
   if (session.failure.value) return <main class="wrap" id="main" tabIndex={-1}><div class="empty"><b>{session.failure.value.status === 404 ? 'There is no such session' : session.failure.value.status === 410 ? 'This session was deleted' : 'The session could not be read'}</b><p class="soft">{session.failure.value.message}</p><a class="btn" href="/s">All sessions</a></div></main>;
-  const resumeForm = me.value?.agents.find((a) => a.agent === meta?.agent)?.resume;
-  const resume = meta && resumeForm && !session.sub ? resumeForm.replace('{id}', meta.id) : null;
+  const resume = session.resume.value;
   const other = otherTip(session);
   const model = lastModel(session);
   const actions = [

@@ -1127,6 +1127,56 @@ scenario('a foreign host, origin, site, code or user is refused, without a word 
   locked.front?.close();
 });
 
+scenario('a token lets a browser in, from the address or typed; a wrong one says so; it stays nowhere', async (w) => {
+  const locked = new World();
+  locked.home = w.home;
+  const tokens = join(w.home, 'tokens'), token = locked.run('token', 'add', 'ana', '--token-file', tokens).match(/grove_\S+/)[0];
+  await locked.serve('--auth', '--token-file', tokens);
+  const fresh = async (url) => page(locked, url, { expect: /status of (401|403)/ });
+  const clean = async (p) => {
+    const history = await (await p.context().newCDPSession(p)).send('Page.getNavigationHistory');
+    assert.ok(!(p.url() + JSON.stringify(history) + await p.evaluate(() => JSON.stringify([history.state, { ...localStorage }, { ...sessionStorage }, document.title]))).includes(token));
+    assert.deepEqual((await p.context().cookies()).map((c) => [c.httpOnly, c.sameSite, c.value.includes(token)]), [[true, 'Strict', false]]);
+  };
+  const a = await fresh(`/s?sort=name#t=${token}`);
+  await a.waitForSelector('.row');
+  assert.equal(a.url(), `${locked.base}/s?sort=name`);
+  await clean(a);
+  await a.reload();
+  await a.waitForSelector('.row');
+  await a.context().close();
+  const b = await fresh('/s#t=grove_wrong');
+  await b.waitForSelector('form input[type=password]');
+  await wait(b, () => /not valid here/.test(document.querySelector('form .bad')?.textContent ?? ''));
+  assert.match(await text(b, 'main'), /This server asks for a token/);
+  assert.equal(b.url(), `${locked.base}/s`);
+  await b.getByLabel('Token').fill('grove_wrong_too');
+  const answered = b.waitForResponse((r) => /exchange$/.test(r.url()));
+  await b.keyboard.press('Enter');
+  assert.equal((await answered).status(), 403);
+  await wait(b, () => /not valid here/.test(document.querySelector('form .bad')?.textContent ?? ''));
+  await b.getByLabel('Token').fill(token);
+  await b.getByRole('button', { name: 'Sign in' }).click();
+  await b.waitForSelector('.row');
+  await clean(b);
+  // Access that ends while one reads: what is shown stays.
+  await b.context().clearCookies();
+  await b.locator('select[aria-label=Order]').selectOption('size');
+  await wait(b, () => /no longer lets this browser in/.test(document.querySelector('.band')?.textContent ?? ''));
+  await b.getByRole('button', { name: 'Sign in' }).click();
+  await b.waitForSelector('form input[type=password]');
+  await b.context().close();
+  // Put behind the address of a page that is open already.
+  const c = await fresh('/s');
+  await c.waitForSelector('form input[type=password]');
+  await c.evaluate((t) => { location.hash = `#t=${t}`; }, token);
+  await c.waitForSelector('.row');
+  await clean(c);
+  await c.context().close();
+  locked.server.kill();
+  locked.front?.close();
+});
+
 scenario('30,000 entries and 400 branches: the leaf in view, under 3 MB', async (w, s, all) => {
   const p = await page(w, '/s');
   await p.waitForSelector('.row');

@@ -61,6 +61,8 @@ test('addresses there and back', () => {
   assert.equal(parseRoute('/nonsense', '').page, 'sessions');
   assert.equal(parseRoute('/s/%zz', '').page, 'session');
   assert.equal(takeCode('#t=abcDEF12_-'), 'abcDEF12_-');
+  assert.equal(takeCode('#t=grove_a.b%20'), 'grove_a.b');
+  assert.equal(takeCode('#t='), null);
   assert.equal(takeCode('#top'), null);
   assert.equal(listParams(new URLSearchParams('view=expiring&q=a&x=1')).toString(), 'q=a&expiring=7');
 });

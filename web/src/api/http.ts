@@ -9,6 +9,9 @@ export class ApiError extends Error {
 export const offline = signal<{ since: number } | null>(null);
 export const lastAnswer = { at: Date.now() };
 
+// Why the server does not let this browser in; null while it does.
+export const refused = signal<string | null>(null);
+
 function answered(): void {
   lastAnswer.at = Date.now();
   if (offline.value) offline.value = null;
@@ -50,8 +53,10 @@ async function send(path: string, o: Ask): Promise<Response> {
     throw new ApiError('NOANSWER', 'The server does not answer.', 0);
   }
   answered();
-  if (!r.ok) throw await failure(r);
-  return r;
+  if (r.ok) return r;
+  const e = await failure(r);
+  if (r.status === 401) refused.value = e.message;
+  throw e;
 }
 
 // A reply that is cut off or is no JSON is a failure like any other.

@@ -39,8 +39,5 @@ export function formatRoute(r: Route): string {
 
 export const sessionAt = (key: string, entry: string | null = null): string => formatRoute({ page: 'session', key, agent: null, entry, query: new URLSearchParams() });
 
-// The one-time code of #t=CODE, and the address without it.
-export function takeCode(hash: string): string | null {
-  const m = /^#t=([A-Za-z0-9_-]{8,})$/.exec(hash);
-  return m ? m[1]! : null;
-}
+// The one-time code or the token of #t=…
+export const takeCode = (hash: string): string | null => (hash.startsWith('#t=') ? decode(hash.slice(3)).trim() || null : null);

@@ -1,6 +1,6 @@
 // What every page shares: where we are, who we are, and what is said in passing.
 import { computed, signal } from '@preact/signals';
-import { get } from '../api/http.ts';
+import { act, ApiError, get } from '../api/http.ts';
 import type { Me } from '../api/types.ts';
 import { keep, readKept } from '../model/kept.ts';
 import { parseRoute, takeCode, type Route } from '../model/route.ts';
@@ -58,14 +58,27 @@ export function toggleTheme(): void {
 // The name of a page. A session's content never stands in a title: it would go into the history.
 export function setTitle(text: string): void { document.title = text ? `${title(text)} · grove` : 'grove'; }
 
-// The code leaves the address before anything else is asked for.
+// A code or a token becomes a cookie. Returns why not; of the address it is kept for who signs in then.
+export const wrongCode = signal<string | null>(null);
+export async function signIn(code: string): Promise<string | null> {
+  try {
+    await act('POST', '/auth/exchange', { code });
+    return null;
+  } catch (e) { return e instanceof ApiError && e.status === 403 ? 'This token or code is not valid here, or no longer.' : e instanceof Error ? e.message : String(e); }
+}
+
+// The code leaves the address before anything else is asked for; then the page is opened anew, since the browser
+// would still know the address as it was typed. A code that is put behind the address of an open page is no visit
+// of its own to the browser.
 export async function begin(): Promise<void> {
+  addEventListener('hashchange', () => { if (takeCode(location.hash)) location.reload(); });
   const code = takeCode(location.hash);
-  if (code) {
-    history.replaceState(null, '', location.pathname + location.search);
-    await fetch('/api/v1/auth/exchange', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ code }), credentials: 'same-origin' }).catch(() => null);
-  }
+  if (location.hash.startsWith('#t=')) history.replaceState(null, '', location.pathname + location.search);
+  const wrong = code ? await signIn(code) : null;
+  if (code && wrong === null) { location.replace(location.href); await new Promise(() => undefined); }
   me.value = await get<Me>('/me').catch(() => null);
+  wrongCode.value = wrong;
+  if (wrong && me.value) say(wrong, 'bad');
 }
 
 export async function copy(text: string, what: string, then = ''): Promise<void> {

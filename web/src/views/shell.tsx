@@ -3,17 +3,18 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { lazy, Suspense } from './lazy.tsx';
 import { hub, live, nextTry } from '../api/hub.ts';
-import { offline } from '../api/http.ts';
+import { offline, refused } from '../api/http.ts';
 import { time } from '../model/format.ts';
+import { visible } from '../model/safe.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
-import { go, notice, route, toggleTheme } from '../state/app.ts';
+import { go, me, notice, route, toggleTheme } from '../state/app.ts';
 import { overlay, useKeys } from '../state/keys.ts';
 
 const Palette = lazy(() => import('./palette.tsx').then((m) => m.Palette));
 const Help = lazy(() => import('./help.tsx').then((m) => m.Help));
 
 function Connection(): JSX.Element {
-  const text = offline.value || live.value === 'lost' ? 'Offline' : live.value === 'live' ? 'Live' : live.value === 'polling' ? 'Every 4 s' : 'Connecting';
+  const text = refused.value ? 'Signed out' : offline.value || live.value === 'lost' ? 'Offline' : live.value === 'live' ? 'Live' : live.value === 'polling' ? 'Every 4 s' : 'Connecting';
   return <span class="conn" role="status"><span class={text === 'Live' ? 'dot live' : text === 'Every 4 s' ? 'dot' : 'dot off'} /><span class="t">{text}</span></span>;
 }
 
@@ -31,6 +32,12 @@ export function OfflineBand(): JSX.Element | null {
     <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server does not answer. What you see is from <b class="num">{time(gone.since)}</b>. <TryingAgain />You can keep reading; changes are disabled until it is back.</span>
       <button class="btn sm" onClick={() => { hub.retry(); void fetch('/api/v1/health').then((r) => { if (r.ok) location.reload(); }, () => undefined); }}>Retry now</button></div>
   );
+}
+
+// Access ended while one reads: what is shown stays.
+function RefusedBand(): JSX.Element | null {
+  if (!refused.value || !me.value) return null;
+  return <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server no longer lets this browser in: {visible(refused.value)}.</span><button class="btn sm" onClick={() => location.reload()}>Sign in</button></div>;
 }
 
 const NAV: [string, string, string][] = [['/s', 'Sessions', 'list'], ['/s?focus=search', 'Search', 'search'], ['/usage', 'Usage', 'chart']];
@@ -67,6 +74,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
         <button class="iconbtn" aria-label="Keyboard shortcuts" onClick={() => { overlay.value = 'help'; }}><Icon name="help" small={false} /></button>
       </header>
       <OfflineBand />
+      <RefusedBand />
       {children}
       <Suspense>{overlay.value === 'palette' && <Palette />}{overlay.value === 'help' && <Help />}</Suspense>
       <div class={`notice ${notice.value?.tone ?? ''}`} role="status" aria-live="polite">{notice.value?.text}</div>

@@ -64,8 +64,8 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 		if (rc)
 			return rc;
 		rc = grove__log_cut(s->log, at.pos, s->image->tail, GROVE_SYNC_ALWAYS, d);
-		if (!rc)
-			rc = grove__session_retire(s) ? grove__fail_nomem(d) : grove__session_load(s, d);
+		if (!rc && (grove__session_retire(s) ? grove__fail_nomem(d) : grove__session_load(s, d)))
+			rc = grove__session_lost_sight(s, d);
 		if (rc != GROVE_ENOTSUP)
 			return grove__session_latch(s, rc, d);
 	}

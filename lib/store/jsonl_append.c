@@ -161,6 +161,15 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_st
 	}
 }
 
+/* The bytes are in the file, and perhaps not on the disk: whatever the reason, the outcome is unknown. */
+static int not_synced(const struct jsonl_log *log, int err, struct grove_detail *d)
+{
+	grove__fail_sys(d, err, log->path, "cannot sync");
+	if (d)
+		d->code = GROVE_EIO;
+	return GROVE_EIO;
+}
+
 int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
@@ -190,10 +199,7 @@ int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d)
 			if (err) {
 				/* the system may have dropped the pages: never try again */
 				log->sync_failed = true;
-				grove__fail_sys(d, err, log->path, "cannot sync");
-				if (d)
-					d->code = GROVE_EIO;
-				rc = GROVE_EIO;
+				rc = not_synced(log, err, d);
 			} else {
 				log->unnamed = false;
 				log->synced = upto;
@@ -357,10 +363,10 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 		rc = grove__fail(d, GROVE_EINVAL, log->path, "the new line must have the length of the old one");
 	if (!err && !rc && line.len)
 		err = grove__sys_pwrite_all(fd, line.ptr, line.len, pos);
-	if (!err && !rc && sync == GROVE_SYNC_ALWAYS)
-		err = grove__sys_datasync(fd);
 	if (err)
 		rc = grove__fail_sys(d, err, log->path, "cannot replace a line");
+	else if (!rc && sync == GROVE_SYNC_ALWAYS && (err = grove__sys_datasync(fd)))
+		rc = not_synced(log, err, d);
 out:
 	grove__sys_close(fd);
 	grove__jsonl_end(log);
@@ -389,13 +395,12 @@ static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum
 	if (pos > st.size || before != '\n')
 		return grove__fail(d, GROVE_EINVAL, log->path, "no line begins there");
 	err = grove__sys_truncate(log->fd, pos);
-	if (!err && sync == GROVE_SYNC_ALWAYS)
-		err = grove__sys_datasync(log->fd);
 	if (err)
 		return grove__fail_sys(d, err, log->path, "cannot truncate the file");
 	log->size = pos;
 	log->lf_at = UINT64_MAX;
-	return 0;
+	err = sync == GROVE_SYNC_ALWAYS ? grove__sys_datasync(log->fd) : 0;
+	return err ? not_synced(log, err, d) : 0;
 }
 
 int grove__jsonl_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,

@@ -247,6 +247,7 @@ static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat 
 	if (x->removed)
 		return unlock(c, fail(d, GROVE_ENOTFOUND, "the session was removed"));
 	out->tail = x->nr;
+	out->by_line = 1;
 	out->bytes = x->bytes;
 	out->generation = x->generation;
 	out->base = x->base;

@@ -80,6 +80,7 @@ struct grove_store_log_stat {
 	 */
 	uint64_t base;
 	int remote;           /* each read is a network round trip; callers should cache */
+	int by_line;          /* positions count lines, not bytes; as in struct grove_store_run */
 };
 
 /* A change to a log that is not an append. */

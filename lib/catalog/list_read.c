@@ -149,7 +149,7 @@ static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
 	int rc = 0;
 
 	x->from = 0;
-	if (x->log.tail != x->log.bytes) {
+	if (x->log.by_line) {
 		x->from = x->log.tail > END_LINES ? x->log.tail - END_LINES : 0;
 		return 0;
 	}

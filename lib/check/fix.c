@@ -150,7 +150,7 @@ static int write_log(const struct grove__plan *p, struct grove_store_log *log, u
 
 	grove__records_init(&w.records, p->dialect);
 	if (!rc)
-		rc = grove__log_rewrite(log, grove__log_has_update(log) ? next_record : next_bare, &w,
+		rc = grove__log_rewrite(log, grove__store_traits(log->store).columns ? next_record : next_bare, &w,
 					p->tail, flags, d);
 	grove__records_release(&w.records);
 	grove__fix_mended_release(&w.m);

@@ -173,13 +173,10 @@ void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 /* Within a turn: checks that everything read came from one state of the log; else GROVE_ESTALE. */
 int grove__keyed_same_still(struct grove_log *l, const struct grove_store_log_stat *st,
 			    struct grove_detail *d);
-/*
- * Returns true if the tail is the number of lines. If positions count bytes, it is the
- * number of bytes. (Both are equal if all lines are empty.)
- */
+/* Returns true if the tail is the number of lines, and not that of bytes. */
 static inline bool grove__keyed_is_counted(const struct grove_store_log_stat *st)
 {
-	return st->tail != st->bytes || !st->tail;
+	return st->by_line || !st->tail;
 }
 int grove__keyed_value_get(struct grove_log *l, const char *name, struct grove_buf *out,
 			   struct grove_detail *d);

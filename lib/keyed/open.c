@@ -31,7 +31,7 @@ int grove__keyed_open(struct grove *g, const char *store, const struct grove_key
 		rc = grove__world_shared(g, store, &l->store, d);
 	if (rc)
 		return rc;
-	l->columns = !grove__beside_is_files(l->store);
+	l->columns = grove__store_traits(l->store).columns;
 	rc = grove__keyed_have(l, false, d);
 	return rc == GROVE_ENOTFOUND && flags & GROVE_LOG_CREATE ? 0 : rc;
 }

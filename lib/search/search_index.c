@@ -396,7 +396,7 @@ static int write_all(struct sync *s)
 static bool is_kept(const struct grove__sweep_log *l)
 {
 	/* the memory of another process has the same name */
-	return strncmp(l->root->store->url, "memory:", 7) != 0;
+	return grove__store_traits(l->root->store).shared;
 }
 
 static int add_task(struct sync *s, uint32_t log, uint32_t known, const char *path, int64_t mtime)

@@ -158,11 +158,9 @@ int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
 {
 	int rc = grove__session_blobs(s, out, d);
 
-	/* files are found in the agents' directories; a database only by its recorded URL */
-	if (rc || !*out || s->noted || !s->at.store || s->in_memory ||
-	    !strncmp(s->at.store->url, "file:", 5) || !strncmp(s->at.store->url, "memory:", 7))
+	if (rc || !*out || s->noted || !s->at.store || s->in_memory)
 		return rc;
-	rc = grove__blobs_note(*out, s->at.store->url, d);
+	rc = grove__beside_note_blobs(*out, s->at.store, d);
 	s->noted = !rc;
 	return rc;
 }

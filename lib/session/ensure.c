@@ -133,7 +133,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	}
 	if (!rc)
 		rc = open_new(s, &key, &made, &log, d);
-	if (!rc && grove__log_has_update(log))
+	if (!rc && grove__store_traits(log->store).columns)
 		rc = look_at_held(&records, rec, held, &looked, d);
 	if (!rc && held + nr)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);

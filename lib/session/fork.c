@@ -34,7 +34,7 @@ static int flush(struct writer *w)
 {
 	struct grove_store_record rec[BATCH_LINES];
 	struct grove_store_appended out;
-	bool columns = grove__log_has_update(w->log);
+	bool columns = grove__store_traits(w->log->store).columns;
 	int rc = 0;
 
 	if (!w->nr)

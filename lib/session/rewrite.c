@@ -250,7 +250,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
 	if (!rc)
 		rc = grove__log_rewrite(
-			s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
+			s->log, grove__store_traits(s->log->store).columns ? next_record : next_bare, &p,
 			s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_STORE_FORCE : 0, d);
 	grove__records_release(&p.records);
 	grove__buf_release(&p.padded);

@@ -38,20 +38,6 @@ static void put_id(struct shot *t, const char *key, uint32_t row)
 
 /* --- the session --- */
 
-static const char *provider(const struct grove_session *s)
-{
-	static const char *const kinds[] = { "file", "memory", "sqlite", "mysql" };
-	const char *url = s->at.store && s->at.store->url ? s->at.store->url : "memory:";
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		size_t n = strlen(kinds[i]);
-
-		if (!strncmp(url, kinds[i], n) && url[n] == ':')
-			return kinds[i];
-	}
-	return s->at.store->ops->name;
-}
-
 /*
  * True for a node of the tree that is neither the earlier line of a repeated id nor a
  * leaf marker.
@@ -96,7 +82,7 @@ static void put_session(struct shot *t)
 		entries += counts(t->s, i);
 	grove__out_open(o, "session", '{');
 	grove__out_string(o, "id", s->id);
-	grove__out_string(o, "provider", memory ? "memory" : provider(s));
+	grove__out_string(o, "provider", memory || !s->at.store ? "memory" : grove__store_traits(s->at.store).kind);
 	grove__out_string(o, "store", memory || !s->at.store ? "memory:" : s->at.store->url);
 	grove__out_string(o, "dialect", t->v->image->dialect->name);
 	grove__out_string(o, "agent", s->at.agent ? s->at.agent : t->v->image->dialect->name);

@@ -204,7 +204,7 @@ int grove__session_context(struct grove_session *s, const struct grove_context_o
 	uint64_t pos;
 	int rc = 1;
 
-	if (!whole && !grove__log_stat(s->log, &st, NULL) && st.tail == st.bytes) {
+	if (!whole && !grove__log_stat(s->log, &st, NULL) && !st.by_line) {
 		rc = find_boundary(s, st.tail, &pos, d);
 		if (!rc && pos < WORTH)
 			rc = 1;

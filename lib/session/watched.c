@@ -510,7 +510,7 @@ static int lost(struct grove__watched *w, struct grove_detail *d)
 /* A removed log in memory stays readable for those who have it open, without any sign of that. */
 static bool in_memory(const struct grove__watched *w)
 {
-	return w->s && !strcmp(w->s->at.store->url, "memory:");
+	return w->s && !grove__store_traits(w->s->at.store).shared;
 }
 
 static bool between(uint64_t a, uint64_t x, uint64_t b)

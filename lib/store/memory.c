@@ -207,6 +207,7 @@ static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *o
 	out->mtime_ms = s->changed;
 	out->mtime_ns = s->changed * 1000000;
 	out->tail = s->nr;
+	out->by_line = 1;
 	/* each line was counted with an LF, which an unfinished last one does not have */
 	out->bytes = s->bytes - s->unfinished;
 	out->generation = s->generation;

@@ -125,6 +125,7 @@ int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
 	out->bytes = grove__sql_bytes_in(&k.end);
 	out->base = k.end.base;
 	out->remote = s->driver->remote;
+	out->by_line = 1;
 	out->generation = k.end.generation;
 	out->mtime_ms = k.end.changed;
 	out->mtime_ns = k.end.changed * 1000000;

@@ -23,15 +23,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
+static const struct scheme {
 	const char *scheme;
 	int (*open)(struct grove_store **out, const char *rest, struct grove_detail *d);
+	struct grove__store_traits traits;
 } schemes[] = {
-	{ "file:", grove__store_jsonl_open },
-	{ "memory:", grove__store_memory_open },
-	{ "sqlite:", grove__store_sqlite_open },
-	{ "mysql:", grove__store_mysql_open },
+	{ "file:", grove__store_jsonl_open, { .kind = "file", .paths = true, .shared = true, .on_disk = true } },
+	{ "memory:", grove__store_memory_open, { .kind = "memory", .columns = true, .values = true } },
+	{ "sqlite:", grove__store_sqlite_open,
+	  { .kind = "sqlite", .columns = true, .values = true, .shared = true, .on_disk = true } },
+	{ "mysql:", grove__store_mysql_open, { .kind = "mysql", .columns = true, .values = true, .shared = true } },
 };
+#define NR_SCHEMES (sizeof(schemes) / sizeof(*schemes))
+
+/* Returns NULL if it is none of ours. */
+static const struct scheme *scheme_of(const char *url)
+{
+	for (size_t i = 0; i < NR_SCHEMES; i++)
+		if (!strncmp(url, schemes[i].scheme, strlen(schemes[i].scheme)))
+			return &schemes[i];
+	return NULL;
+}
 
 /*
  * True for "name:" at the start of a URL, as opposed to a path with a colon in it. A
@@ -61,7 +73,7 @@ static bool scheme_ok(const char *scheme)
 		p++;
 	if (p < scheme + 2 || *p)
 		return false;
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+	for (size_t i = 0; i < NR_SCHEMES; i++)
 		if (!strncmp(schemes[i].scheme, scheme, strlen(scheme)) &&
 		    schemes[i].scheme[strlen(scheme)] == ':')
 			return false;
@@ -137,15 +149,13 @@ static int open_type(const struct grove_store_type *t, struct grove_store **out,
 int grove__store_open_of(const struct grove__store_types *types, struct grove_store **out,
 			 const char *url, struct grove_detail *d)
 {
+	const struct scheme *own = scheme_of(url);
+
 	*out = NULL;
 	if (!*url)
 		return grove__fail(d, GROVE_EINVAL, NULL, "empty store URL");
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-		size_t n = strlen(schemes[i].scheme);
-
-		if (!strncmp(url, schemes[i].scheme, n))
-			return schemes[i].open(out, url + n, d);
-	}
+	if (own)
+		return own->open(out, url + strlen(own->scheme), d);
 	for (size_t i = 0; types && i < types->nr; i++) {
 		size_t n = strlen(types->list[i].scheme);
 
@@ -253,9 +263,37 @@ int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *paylo
 	return rc ? rc : grove__store_list_subs(st, NULL, ask_one, &s, d);
 }
 
+struct grove__store_traits grove__store_traits(const struct grove_store *st)
+{
+	const struct scheme *own = scheme_of(st->url);
+
+	return own ? own->traits
+		   : (struct grove__store_traits){ .kind = st->ops->name, .columns = true, .values = true, .shared = true };
+}
+
+const char *grove__store_path(const char *url, struct grove__store_traits *t)
+{
+	const struct scheme *own = scheme_of(url);
+
+	if (t)
+		*t = own ? own->traits : (struct grove__store_traits){ 0 };
+	return own && own->traits.on_disk ? url + strlen(own->scheme) : NULL;
+}
+
+const char *grove__store_dir(const char *url)
+{
+	struct grove__store_traits t;
+	const char *path = grove__store_path(url, &t);
+
+	return t.paths ? path : NULL;
+}
+
 const char *grove__store_file(const struct grove_store *st)
 {
-	return !strncmp(st->url, "sqlite:", 7) ? st->url + 7 : NULL;
+	struct grove__store_traits t;
+	const char *path = grove__store_path(st->url, &t);
+
+	return t.paths ? NULL : path;
 }
 
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)

@@ -42,6 +42,24 @@ int grove__store_init(const struct grove__store_types *types, const char *url,
 int grove__store_upgrade(const struct grove__store_types *types, const char *url, unsigned *from,
 			 unsigned *to, struct grove_detail *d);
 
+/*
+ * What kind of store it is, where that matters to others. What a log says of itself is
+ * in its stat: whether positions count lines, and whether it is remote.
+ */
+struct grove__store_traits {
+	const char *kind;      /* "file", "memory", "sqlite", "mysql"; of a host's store its name */
+	bool paths;            /* each log is a file that agents know by its path */
+	bool columns;          /* what the dialect finds in a line is stored beside the line */
+	bool values;           /* facts about a log are kept in the store, not in files beside it */
+	bool shared;           /* other processes see what is stored */
+	bool on_disk;          /* its URL is a path of this machine */
+};
+struct grove__store_traits grove__store_traits(const struct grove_store *st);
+/* Returns the path in a URL, NULL if it has none or is not one of our kinds. `t` may be NULL. */
+const char *grove__store_path(const char *url, struct grove__store_traits *t);
+/* The same, only for a store whose logs are files: its directory. */
+const char *grove__store_dir(const char *url);
+
 int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d);
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,

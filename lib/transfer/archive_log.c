@@ -123,7 +123,7 @@ int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
 {
 	int rc = grove__lines_init(r, log, until, k->d);
 
-	r->long_lines = grove__beside_is_files(k->from) && grove__beside_is_files(k->to);
+	r->long_lines = grove__store_traits(k->from).paths && grove__store_traits(k->to).paths;
 	return rc;
 }
 
@@ -306,7 +306,7 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 	if (rc == GROVE_ENOTFOUND)
 		rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_CREATE, k->d);
 	/* of a file, the note next to it says this */
-	if (!rc && !k->dry && !*sub && !grove__beside_is_files(k->to))
+	if (!rc && !k->dry && !*sub && !grove__store_traits(k->to).paths)
 		grove__peek_mark_dialect(p->dst, k->dialect);
 	/* another run was faster: compare again */
 	if (rc == GROVE_EEXIST)
@@ -370,7 +370,7 @@ int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtim
 	int rc;
 
 	key.subpath = sub;
-	if (!grove__beside_is_files(k->to)) {
+	if (!grove__store_traits(k->to).paths) {
 		rc = grove__log_open(&log, k->to, &key, GROVE_STORE_WRITE, k->d);
 		if (!rc)
 			grove__time_keep(log, mtime_ns);

@@ -24,7 +24,6 @@
 #define DIGITS 64
 #define CHUNK ((size_t)1 << 20)
 #define DEPTH_MAX 64
-#define SQLITE "sqlite:"
 
 /* -------------------------------------------------------------- the hashes */
 
@@ -475,6 +474,7 @@ static int scan_noted(void *payload, const char *url)
 {
 	struct scan *s = payload;
 	struct grove_store *store = NULL;
+	const char *path = grove__store_dir(url) ? NULL : grove__store_path(url, NULL);
 	struct grove__sys_stat st;
 	struct grove_detail why;
 	int rc, err;
@@ -483,7 +483,7 @@ static int scan_noted(void *payload, const char *url)
 		if (!strcmp(s->g->roots[i].store->url, url))
 			return 0;
 	/* a list treats a missing database as empty */
-	err = strncmp(url, SQLITE, sizeof(SQLITE) - 1) ? 0 : grove__sys_stat(url + sizeof(SQLITE) - 1, &st);
+	err = path ? grove__sys_stat(path, &st) : 0;
 	rc = err ? grove__fail_sys(s->d, err, NULL, "cannot open")
 		 : grove__world_store(s->g, url, &store, s->d);
 	if (!rc) {

@@ -111,14 +111,12 @@ int grove__carry_file_get(struct grove_carry *c, const char *name, struct grove_
 static int blob_put(struct grove_carry *c, const char *hash, struct grove_slice bytes, struct grove_detail *d)
 {
 	char is[GROVE__BLOB_HASH];
-	const char *url = c->there ? c->at.store->url : NULL;
 	int rc = grove__blob_hash(c->blobs, bytes, is, d);
 
 	if (!rc && strcmp(is, hash))
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "these bytes are not those of blob %.64s", hash);
-	/* files are found in the agents' directories; a database only by its recorded URL */
-	if (!rc && url && strncmp(url, "file:", 5) && strncmp(url, "memory:", 7))
-		rc = grove__blobs_note(c->blobs, url, d);
+	if (!rc && c->there)
+		rc = grove__beside_note_blobs(c->blobs, c->at.store, d);
 	return rc ? rc : grove__blob_put(c->blobs, bytes, GROVE_SYNC_ALWAYS, 0, is, NULL, d);
 }
 

@@ -218,7 +218,7 @@ static int copy_log(struct copier *c, const char *sub)
 
 	if (!rc && !*sub) {
 		c->made = !t.there;
-		if (c->made && !grove__beside_is_files(c->k.to))
+		if (c->made && grove__store_traits(c->k.to).values)
 			grove__peek_mark_dialect(t.dst, c->k.dialect);
 		rc = look_for_blobs(c);
 	}
@@ -245,10 +245,7 @@ static int give_back(struct copier *c, struct grove_slice bytes)
 {
 	char hash[GROVE__BLOB_HASH];
 	bool known = false;
-	const char *url = c->k.to->url;
-	/* files are found in the agents' directories; a database only by its recorded URL */
-	int rc = !strncmp(url, "file:", 5) || !strncmp(url, "memory:", 7)
-			 ? 0 : grove__blobs_note(c->own, url, c->k.d);
+	int rc = grove__beside_note_blobs(c->own, c->k.to, c->k.d);
 
 	if (!rc)
 		rc = grove__blob_put(c->own, bytes, GROVE_SYNC_ALWAYS, 0, hash, &known, c->k.d);
@@ -389,10 +386,10 @@ static int find_own_blobs(struct copier *c)
 	struct grove *g = c->k.g;
 	int rc = 0;
 
-	if (!c->k.blobs[0] || !grove__beside_is_files(c->k.to))
+	if (!c->k.blobs[0] || !grove__store_traits(c->k.to).paths)
 		return 0;
 	if (c->k.dialect->blobs->dir(&g->env, &dir) || grove__world_resolve(g, dir.ptr, &agent) ||
-	    grove__buf_addf(&beside, "%s/../blobs", c->k.to->url + strlen("file:")))
+	    grove__buf_addf(&beside, "%s/../blobs", grove__store_dir(c->k.to->url)))
 		rc = grove__fail_nomem(c->k.d);
 	grove__buf_clear(&dir);
 	if (!rc && grove__world_resolve(g, beside.ptr, &dir))
@@ -509,7 +506,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 			.from = at.store, .to = to, .key = { at.project, at.session, "" },
 		};
 		/* in files, only such a name is a session's */
-		if (!strncmp(full.ptr, "file:", 5) && !grove__jsonl_has_suffix(at.session))
+		if (grove__store_traits(to).paths && !grove__jsonl_has_suffix(at.session))
 			rc = grove__buf_addf(&name, "%s.jsonl", at.session) ? grove__fail_nomem(d) : 0;
 		in.to_session = name.ptr;
 	}

@@ -132,7 +132,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 	if (!rc)
 		rc = replace(&h, &at, opt->flags);
 	/* a rewrite keeps the mode of a file, but this one must be private */
-	if (!rc && at.path && grove__beside_is_files(at.store))
+	if (!rc && at.path && grove__store_traits(at.store).paths)
 		grove__sys_set_mode(at.path, 0600);
 	if (!rc && src->persist)
 		rc = src->persist(src->payload);

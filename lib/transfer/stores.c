@@ -47,7 +47,10 @@ static int must_be_there(const char *dir, struct grove_detail *d)
 
 int grove__stores_lasts(const char *url, struct grove_detail *d)
 {
-	return strncmp(url, "memory:", 7) ? 0
+	struct grove__store_traits t;
+
+	grove__store_path(url, &t);
+	return !t.kind || t.shared ? 0
 		: grove__fail(d, GROVE_EINVAL, NULL, "memory: ends with this call, and the copy with it (use another store)");
 }
 
@@ -55,6 +58,7 @@ int grove__stores_open(struct grove__opened_store *s, struct grove *g, const cha
 		     struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
+	const char *dir;
 	int rc;
 
 	memset(s, 0, sizeof(*s));
@@ -62,8 +66,9 @@ int grove__stores_open(struct grove__opened_store *s, struct grove *g, const cha
 	s->d = d;
 	s->root.agent = "grove";
 	rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d) : 0;
-	if (!rc && grove__slice_starts(grove__buf_slice(&full), "file:")) {
-		s->root.dir = strdup(full.ptr + 5);
+	dir = rc ? NULL : grove__store_dir(full.ptr);
+	if (dir) {
+		s->root.dir = strdup(dir);
 		rc = !s->root.dir ? grove__fail_nomem(d) : list ? must_be_there(s->root.dir, d) : 0;
 	}
 	if (!rc)

@@ -8,6 +8,7 @@
 #include "world/world.h"
 
 #include "base/array.h"
+#include "blob/blob.h"
 #include "store/jsonl.h"
 
 #include <stdlib.h>
@@ -50,15 +51,17 @@ static int sub(void *payload, const struct grove_key *key)
 	return strcmp(key->session, l->key->session) ? 0 : add(l, key->subpath, 0, true);
 }
 
-bool grove__beside_is_files(const struct grove_store *st)
+int grove__beside_note_blobs(struct grove__blobs *b, const struct grove_store *st, struct grove_detail *d)
 {
-	return st->url && !strncmp(st->url, "file:", 5);
+	struct grove__store_traits t = grove__store_traits(st);
+
+	return t.shared && !t.paths ? grove__blobs_note(b, st->url, d) : 0;
 }
 
 int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
 		       void *payload, struct grove_detail *d)
 {
-	struct listing l = { .key = key, .files = grove__beside_is_files(st), .d = d };
+	struct listing l = { .key = key, .files = grove__store_traits(st).paths, .d = d };
 	int rc = grove__store_attach_list(st, key, attached, &l, d);
 
 	if (!rc && !l.files)

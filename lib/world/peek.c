@@ -400,7 +400,7 @@ static int by_note(struct grove_store *st, const struct grove_key *key, const st
 	struct grove_key own = { key->project, key->session, "" };
 	struct grove_buf note = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
 	struct grove_slice said;
-	int rc = grove__beside_is_files(st) ? grove__store_attach_get(st, &own, GROVE__NOTE_NAME, &note, NULL)
+	int rc = grove__store_traits(st).paths ? grove__store_attach_get(st, &own, GROVE__NOTE_NAME, &note, NULL)
 					    : GROVE_ENOTFOUND;
 
 	if (!rc)

@@ -255,15 +255,16 @@ static int add_archive(struct grove *g, struct grove_detail *d)
 {
 	struct grove_buf url = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
-	bool is_dir;
+	struct grove__store_traits t = { 0 };
+	const char *path;
 	char *dir = NULL;
 	int rc = grove__world_archive_url(g, NULL, &url) ? grove__fail_nomem(d) : 0;
 
-	is_dir = !rc && !strncmp(url.ptr, "file:", 5);
-	if (!rc && (is_dir || !strncmp(url.ptr, "sqlite:", 7)) && !grove__sys_stat(strchr(url.ptr, ':') + 1, &st) &&
-	    is_dir == (st.type == SYS_DIR) && !(is_dir && known_root(g, url.ptr + 5))) {
-		dir = is_dir ? strdup(url.ptr + 5) : NULL;
-		rc = is_dir && !dir ? grove__fail_nomem(d) : add_root(g, url.ptr, dir, "grove", NULL, false, d);
+	path = rc ? NULL : grove__store_path(url.ptr, &t);
+	if (path && !grove__sys_stat(path, &st) && t.paths == (st.type == SYS_DIR) &&
+	    !(t.paths && known_root(g, path))) {
+		dir = t.paths ? strdup(path) : NULL;
+		rc = t.paths && !dir ? grove__fail_nomem(d) : add_root(g, url.ptr, dir, "grove", NULL, false, d);
 		if (!rc)
 			g->roots[g->nr_roots - 1].archive = true;
 		/* an archive that turns out not to be one is ignored */
@@ -276,35 +277,29 @@ static int add_archive(struct grove *g, struct grove_detail *d)
 
 int grove__world_store_url(const struct grove *g, const char *url, struct grove_buf *out)
 {
-	static const char *const kinds[] = { "file:", "sqlite:" };
-	const char *kind = kinds[0], *path = strchr(url, ':') ? NULL : url;
+	const char *path = strchr(url, ':') ? grove__store_path(url, NULL) : url;
 	int rc;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !path; i++)
-		if (!strncmp(url, kinds[i], strlen(kinds[i]))) {
-			kind = kinds[i];
-			path = url + strlen(kind);
-		}
 	if (!path || !*path)
 		return grove__buf_add_str(out, url);
-	rc = grove__buf_add_str(out, kind);
+	rc = path == url ? grove__buf_add_str(out, "file:") : grove__buf_add(out, url, (size_t)(path - url));
 	return rc ? rc : grove__world_resolve(g, path, out);
 }
 
 /* Was this store given before? Each `memory:` is another one. */
 static bool given_twice(struct grove *g, const char *url, const char *dir)
 {
+	struct grove__store_traits t;
 	struct grove__sys_stat a, b;
-	const char *file;
+	const char *file, *path = grove__store_path(url, &t);
 
 	if (dir)
 		return known_root(g, dir);
 	for (size_t i = 0; i < g->nr_roots; i++) {
 		file = grove__store_file(g->roots[i].store);
-		if (!strcmp(g->roots[i].url, url) && strcmp(url, "memory:"))
+		if (!strcmp(g->roots[i].url, url) && (!t.kind || t.shared))
 			return true;
-		if (file && !strncmp(url, "sqlite:", 7) && !grove__sys_stat(file, &a) &&
-		    !grove__sys_stat(url + 7, &b) && a.dev == b.dev && a.ino == b.ino)
+		if (file && path && !grove__sys_stat(file, &a) && !grove__sys_stat(path, &b) && a.dev == b.dev && a.ino == b.ino)
 			return true;
 	}
 	return false;
@@ -313,11 +308,12 @@ static bool given_twice(struct grove *g, const char *url, const char *dir)
 static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
-	char *dir = NULL;
 	int rc = grove__world_store_url(g, url, &full);
+	const char *path = rc ? NULL : grove__store_dir(full.ptr);
+	char *dir = NULL;
 
-	if (!rc && !strncmp(full.ptr, "file:", 5) && full.ptr[5]) {
-		dir = strdup(full.ptr + 5);
+	if (path && *path) {
+		dir = strdup(path);
 		rc = dir ? 0 : GROVE_ENOMEM;
 	}
 	if (rc)

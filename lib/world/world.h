@@ -25,6 +25,7 @@ struct grove__root {
 };
 
 /* Finds the session that a list of this directory shows first. GROVE_ENOTFOUND. */
+struct grove__blobs;
 struct grove__where;
 typedef int grove__last_fn(struct grove *g, struct grove__where *out, struct grove_detail *d);
 
@@ -258,8 +259,11 @@ int grove__openers(struct grove *g, const char *what, grove_opener_fn *fn, void 
 /* An archive keeps this attachment with each of its sessions (transfer/archive_note.c). */
 #define GROVE__NOTE_NAME ".archive.json"
 
-/* Returns true if logs of this store are files, with times and modes of their own. */
-bool grove__beside_is_files(const struct grove_store *st);
+/*
+ * Records that this store uses these blobs, if it must be: files are found in the agents'
+ * directories, and what is in memory ends; another store only by its recorded URL.
+ */
+int grove__beside_note_blobs(struct grove__blobs *b, const struct grove_store *st, struct grove_detail *d);
 
 /*
  * If `log` is set, it is a log under the session's key with `name` as its subpath,

@@ -6,6 +6,8 @@
  */
 #include "browse.h"
 
+#include "programs/args.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -304,6 +306,7 @@ int main(int argc, char **argv)
 	struct cli c;
 	int status;
 
+	args_hide(argc, argv);
 	cli_init(&c);
 	if (argc < 2)
 		return EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "help.h"
 #include "parts.h"
+#include "programs/args.h"
 #include "web.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ static int hand_over(struct cli *c, const struct part *part, int argc, char **ar
 		words[nr++] = copy(argv[i]);
 	words[nr] = NULL;
 	out_flush(&c->out);
-	run_anywhere(words);
+	if (!args_pass(words))
+		run_anywhere(words);
 	why = errno;
 	while (nr)
 		free(words[--nr]);

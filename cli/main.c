@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 #include "help.h"
+#include "programs/args.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,7 @@ int main(int argc, char **argv)
 	struct cli c;
 	int status;
 
+	args_hide(argc, argv);
 	if (!have_std_descriptors())
 		return EXIT_FAILED;
 	/* The reader of our output may leave; that must not interrupt a write to a session. */

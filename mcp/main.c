@@ -4,6 +4,7 @@
 #include "mcp.h"
 
 #include "cli/cli.h"
+#include "programs/args.h"
 #include "programs/indexer.h"
 #include "programs/memory.h"
 #include "wire.h"
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
 	int status;
 
 	memory_return_early();
+	args_hide(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	cli_init(&c);

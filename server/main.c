@@ -16,6 +16,7 @@
 #include "workers.h"
 #include "tls.h"
 #include "tokens.h"
+#include "programs/args.h"
 #include "programs/indexer.h"
 #include "programs/memory.h"
 #include "programs/viewer.h"
@@ -352,6 +353,7 @@ static int cmd_serve(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	memory_return_early();
+	args_hide(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return cmd_serve(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "token"))

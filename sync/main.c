@@ -7,6 +7,7 @@
 #include "sync.h"
 #include "table.h"
 
+#include "programs/args.h"
 #include "programs/carry.h"
 
 #include <errno.h>
@@ -508,6 +509,7 @@ int main(int argc, char **argv)
 	struct sync s;
 	int status;
 
+	args_hide(argc, argv);
 	memset(&s, 0, sizeof(s));
 	cli_init(&c);
 	out_init(&s.list, -1);

@@ -41,15 +41,22 @@ int grove_store_each(struct grove *g, grove_store_fn *fn, void *payload)
 	return rc;
 }
 
+static int url_of(struct grove *g, const char *store, struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	int rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(d) : grove__world_secret(g, url.ptr, out, d);
+
+	grove__buf_release(&url);
+	return rc;
+}
+
 int grove_store_init(struct grove *g, const char *store)
 {
 	struct grove_buf url = GROVE_BUF_INIT;
 	struct grove_detail d;
-	int rc;
+	int rc = url_of(g, store, &url, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
-					      : grove__store_init(&g->store_types, url.ptr, &d);
+	rc = rc ? rc : grove__store_init(&g->store_types, url.ptr, &d);
 	grove__buf_release(&url);
 	return grove__api_told(g, rc, &d);
 }
@@ -59,11 +66,9 @@ int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsi
 	struct grove_buf url = GROVE_BUF_INIT;
 	struct grove_detail d;
 	unsigned a = 0, b = 0;
-	int rc;
+	int rc = url_of(g, store, &url, grove__fail_clear(&d));
 
-	grove__fail_clear(&d);
-	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
-					      : grove__store_upgrade(&g->store_types, url.ptr, &a, &b, &d);
+	rc = rc ? rc : grove__store_upgrade(&g->store_types, url.ptr, &a, &b, &d);
 	if (from)
 		*from = a;
 	if (to)

@@ -75,12 +75,44 @@ int grove__world_resolve(const struct grove *g, const char *path, struct grove_b
 	return rc;
 }
 
+/* The first line of a file, as a URL has it. */
+static int add_password(const char *file, struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	int err = grove__sys_read_small(file, 4096, &text, NULL), rc = 0;
+
+	for (size_t i = 0; i < text.len && text.ptr[i] != '\n' && !rc; i++)
+		rc = grove__buf_addf(out, "%%%02X", (unsigned char)text.ptr[i]);
+	grove__buf_release(&text);
+	return err ? grove__fail_sys(d, err, file, "GROVE_STORE_PASSWORD_FILE cannot be read") : rc;
+}
+
+int grove__world_secret(const struct grove *g, const char *url, struct grove_buf *out, struct grove_detail *d)
+{
+	const char *file = g->env.getenv(g->env.getenv_payload, "GROVE_STORE_PASSWORD_FILE");
+	const char *user = !strncmp(url, "mysql://", 8) ? url + 8 : "";
+	size_t n = strcspn(user, ":@/?");
+	int rc = 0;
+
+	if (file && *file && user[n] == '@') {
+		n += (size_t)(user - url);
+		rc = grove__buf_addf(out, "%.*s:", (int)n, url);
+		rc = rc ? rc : add_password(file, out, d);
+		url += n;
+	}
+	rc = rc ? rc : grove__buf_add_str(out, url);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
+}
+
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d)
 {
-	struct grove_store *inner;
-	int rc = grove__store_open_of(&g->store_types, &inner, url, d);
+	struct grove_store *inner = NULL;
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__world_secret(g, url, &full, d);
 
+	rc = rc ? rc : grove__store_open_of(&g->store_types, &inner, full.ptr, d);
+	grove__buf_release(&full);
 	*out = inner;
 	if (!rc)
 		grove__store_tell_hidden(inner, grove__hidden_note, g);

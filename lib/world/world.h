@@ -106,6 +106,11 @@ int grove__world_resolve(const struct grove *g, const char *path, struct grove_b
 const char *grove__world_cache_dir(const struct grove *g);
 /* Makes the path in a store's URL, if it has one, absolute in the same way. GROVE_ENOMEM. */
 int grove__world_store_url(const struct grove *g, const char *url, struct grove_buf *out);
+/*
+ * Appends a store's URL as it is opened: that of a database that names a user but no password
+ * gets it from a file, if $GROVE_STORE_PASSWORD_FILE names one.
+ */
+int grove__world_secret(const struct grove *g, const char *url, struct grove_buf *out, struct grove_detail *d);
 /* Opens a store, with tracing if the caller asked for it. */
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d);

@@ -44,10 +44,10 @@ class World:
         self.store.mkdir()
         self.servers = []
 
-    def run(self, *words, text=None, check=True, store=True):
+    def run(self, *words, text=None, check=True, store=True, **env):
         args = [self.grove, *map(str, words)] + (["--store", str(self.store)] if store else [])
         done = subprocess.run(args, input=text, capture_output=True, text=True, cwd=self.place.work,
-                              env=self.place.environment())
+                              env=self.place.environment(**env))
         if check and done.returncode:
             raise AssertionError(f"{args}: {done.returncode}: {done.stderr}{done.stdout}")
         return done

@@ -289,10 +289,9 @@ static int hung_up(const struct server *s, int had_terminal)
 }
 
 /* Runs until asked to stop. All other threads block signals. */
-static void run(struct server *s, const sigset_t *signals)
+static void run(struct server *s, const sigset_t *signals, int had_terminal)
 {
 	const struct timespec second = { 1, 0 };
-	int had_terminal = has_terminal();
 
 	for (;;) {
 		int sig = sigtimedwait(signals, NULL, &second);
@@ -311,7 +310,7 @@ static int serve(struct settings *set)
 	struct server s = { .set = set };
 	sigset_t signals;
 	char why[512] = "";
-	int rc;
+	int rc, had_terminal = has_terminal();
 
 	s.started = wall_ms();
 	signal(SIGPIPE, SIG_IGN);
@@ -326,7 +325,7 @@ static int serve(struct settings *set)
 	rc = set_up(&s, why, sizeof(why));
 	if (!rc && !set->check_config) {
 		announce(&s);
-		run(&s, &signals);
+		run(&s, &signals, had_terminal);
 	}
 	tear_down(&s);
 	if (!rc && set->check_config)

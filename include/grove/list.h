@@ -53,8 +53,11 @@ struct grove_list_item {
 	int archived;                /* it is in the archive, and nowhere else */
 	/* With GROVE_LIST_SHORT_IDS: the length of the shortest unique prefix of the id; else 0. */
 	unsigned id_len;
-	/* With GROVE_LIST_COST: what it used, including its sub-agents. */
-	int has_usage;               /* it used any tokens … */
+	/*
+	 * With GROVE_LIST_COST: what it used, including its sub-agents, without what it has
+	 * in copies from other sessions.
+	 */
+	int has_usage;               /* it has replies … */
 	int has_cost;                /* … and their cost is known, in US dollars */
 	double cost;
 	uint64_t tokens;
@@ -62,6 +65,7 @@ struct grove_list_item {
 	/* With the shape: how many entries have a label, and the latest labels; NULL after the last. */
 	uint64_t nr_labels;
 	const char *labels[GROVE_LIST_LABELS];
+	double estimated;            /* the part of `cost` that is estimated from list prices */
 };
 
 enum grove_sort {

@@ -15,8 +15,8 @@ extern "C" {
 /*
  * Tokens and cost of all sessions, including those of sub-agents. A reply counts
  * once, however many lines, forks, copies or logs of sub-agents repeat it: its
- * largest counts apply, and it belongs to the log that has its earliest line (if
- * several do, to the first by path).
+ * largest counts apply, and it belongs to the session it was said in, not to forks and
+ * copies, see grove-usage(1).
  *
  * If the agent recorded no cost, it is estimated from the list price of the model;
  * a model without a list price has no cost.

@@ -257,6 +257,8 @@ int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 		grove__out_number(&o, "tokens", i->tokens);
 		if (i->has_cost)
 			grove__out_double(&o, "cost", i->cost);
+		if (i->estimated > 0)
+			grove__out_double(&o, "estimated", i->estimated);
 	}
 	if (i->has_shape)
 		put_shape(&o, i);

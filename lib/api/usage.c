@@ -50,6 +50,7 @@ static void add_costs(struct grove_list *l, struct grove_usage *u)
 		x->tokens = found->row.total;
 		x->has_cost = found->row.has_cost;
 		x->cost = found->row.cost;
+		x->estimated = found->row.estimated;
 	}
 }
 
@@ -57,7 +58,7 @@ static void add_costs(struct grove_list *l, struct grove_usage *u)
 int grove__api_list_costs(struct grove *g, struct grove_list *l, struct grove_detail *d)
 {
 	struct grove_usage_options o = { .size = sizeof(o), .by = GROVE_USAGE_SESSION };
-	struct grove_usage u = { 0 };
+	struct grove_usage u = { .whole = true };
 	int rc;
 
 	grove__arena_init(&u.texts);

@@ -1,7 +1,7 @@
 /*
  * usage/billed.c: the replies of one log, as bytes for the catalog.
  *
- *	head | dialect | around | id | cwd | models … | replies …
+ *	head | time | dialect | around | id | cwd | parent | models … | replies …
  *
  * Numbers are written with seven bits per byte, lowest first, a text as its length and
  * its bytes. Most counts are small and a reply comes soon after the previous one, so a
@@ -20,7 +20,7 @@
  * Increase this whenever the meaning of these bytes, or of what a dialect says about a
  * line, changes.
  */
-#define FORMAT 3
+#define FORMAT 4
 
 struct head {
 	uint32_t crc;                    /* of all that follows */
@@ -28,7 +28,7 @@ struct head {
 };
 
 enum { SESSION = 1 };
-enum { HAS_TIME = 1, HAS_COST = 2, HAS_LONG = 4, TOLD = 8, SINGLE = 16 };
+enum { HAS_TIME = 1, HAS_COST = 2, HAS_LONG = 4, TOLD = 8, SINGLE = 16, COPIED = 32 };
 
 /* ------------------------------------------------------------------ packing */
 
@@ -51,7 +51,7 @@ static int put_reply(struct grove_buf *out, const struct grove__reply *r, int64_
 	bool time = r->time != GROVE_NO_TIME, cost = !isnan(r->cost);
 	char flags = (char)((time ? HAS_TIME : 0) | (cost ? HAS_COST : 0) |
 			    (r->cache_write_long ? HAS_LONG : 0) | (r->told ? TOLD : 0) |
-			    (r->single ? SINGLE : 0));
+			    (r->single ? SINGLE : 0) | (r->copied ? COPIED : 0));
 	const uint64_t numbers[] = { r->model, r->input, r->output, r->cache_read, r->cache_write };
 	int rc = grove__buf_add_char(out, flags);
 
@@ -81,10 +81,12 @@ int grove__billed_pack(const struct grove__billed_log *l, const struct grove__re
 	int64_t before = 0;
 	int rc = grove__buf_add(out, &h, sizeof(h));
 
+	rc = rc ? rc : grove__buf_add(out, &l->time, sizeof(l->time));
 	rc = rc ? rc : put_text(out, grove__slice_str(l->dialect ? l->dialect->name : ""));
 	rc = rc ? rc : put_text(out, l->around);
 	rc = rc ? rc : put_text(out, l->id);
 	rc = rc ? rc : put_text(out, l->cwd);
+	rc = rc ? rc : put_text(out, l->parent);
 	for (size_t i = 0; i < rs->nr_models && !rc; i++)
 		rc = put_text(out, grove__slice_str(rs->models[i]));
 	for (size_t i = 0; i < rs->nr && !rc; i++)
@@ -154,12 +156,14 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	char text[32];
 
 	*r = (struct reader){ .rest = bytes };
-	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT)
+	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT || !take_bytes(r, &l->time, sizeof(l->time)))
 		return false;
 	name = take_text(r);
 	l->around = take_text(r);
 	l->id = take_text(r);
 	l->cwd = take_text(r);
+	l->parent = take_text(r);
+	l->nr = h->nr;
 	l->dialect = NULL;
 	l->session = h->flags & SESSION;
 	/* each model and each reply has at least a byte */
@@ -189,6 +193,7 @@ static void take_reply(struct reader *in, struct grove__reply *r, int64_t *befor
 	take_bytes(in, &flags, 1);
 	r->told = !!(flags & TOLD);
 	r->single = !!(flags & SINGLE);
+	r->copied = !!(flags & COPIED);
 	r->time = GROVE_NO_TIME;
 	r->cost = (double)NAN;
 	if (!r->single)

@@ -11,7 +11,9 @@ struct grove__billed_log {
 	const struct grove__dialect *dialect;   /* by which it was read; NULL: it was not */
 	struct grove_slice around;              /* from its location (grove__sweep_around()) */
 	bool session;                           /* it is one */
-	struct grove_slice id, cwd;             /* empty: not known */
+	int64_t time;                           /* of its beginning; GROVE_NO_TIME */
+	struct grove_slice id, cwd, parent;     /* empty: not known */
+	uint32_t nr;                            /* how many replies there are; set by unpack() */
 };
 
 /* `told` of each reply says that it sums up what sub-agents used. GROVE_ENOMEM. */

@@ -39,6 +39,7 @@ void grove__replies_init(struct grove__replies *rs)
 void grove__replies_release(struct grove__replies *rs)
 {
 	free(rs->all);
+	free(rs->ties);
 	free(rs->slots);
 	free(rs->models);
 	grove__idmap_release(&rs->model_map);
@@ -49,7 +50,7 @@ void grove__replies_clear(struct grove__replies *rs)
 {
 	if (rs->slots)
 		memset(rs->slots, 0, rs->nr_slots * sizeof(*rs->slots));
-	rs->nr = rs->used = rs->nr_models = 0;
+	rs->nr = rs->used = rs->nr_models = rs->nr_ties = 0;
 	grove__idmap_release(&rs->model_map);
 	grove__idmap_init(&rs->model_map, rs->spread[0], model_name, rs);
 	grove__arena_release(&rs->texts);
@@ -161,16 +162,31 @@ static int compare_counts(const struct grove__reply *a, const struct grove__repl
 	return a->cost < b->cost ? -1 : a->cost > b->cost;
 }
 
-/* Lines without a time come after all others. */
-static bool is_earlier(const struct grove__reply *a, const struct grove__reply *b)
+/* Copies come after originals, and lines without a time after all others. */
+static int compare_lines(const struct grove__reply *a, const struct grove__reply *b)
 {
-	if (a->time != b->time)
-		return b->time == GROVE_NO_TIME || (a->time != GROVE_NO_TIME && a->time < b->time);
-	return a->log < b->log;
+	if (a->copied != b->copied)
+		return (int)a->copied - (int)b->copied;
+	if (a->time == b->time)
+		return 0;
+	return b->time == GROVE_NO_TIME || (a->time != GROVE_NO_TIME && a->time < b->time) ? -1 : 1;
 }
 
-static void merge(struct grove__reply *old, const struct grove__reply *r)
+/* The line in the log with the smaller number is kept, until it is known which was first. */
+static int add_tie(struct grove__replies *rs, uint32_t at, uint32_t log)
 {
+	int rc = grove__array_room(&rs->ties, &rs->cap_ties, rs->nr_ties, sizeof(*rs->ties));
+
+	if (!rc)
+		rs->ties[rs->nr_ties++] = (struct grove__reply_tie){ rs->all[at].time, at, log, rs->all[at].copied };
+	return rc;
+}
+
+static int merge(struct grove__replies *rs, uint32_t at, const struct grove__reply *r)
+{
+	struct grove__reply *old = &rs->all[at];
+	int c = compare_lines(r, old), rc = 0;
+
 	if (compare_counts(r, old) > 0) {
 		old->input = r->input;
 		old->output = r->output;
@@ -179,12 +195,29 @@ static void merge(struct grove__reply *old, const struct grove__reply *r)
 		old->cache_write_long = r->cache_write_long;
 		old->cost = r->cost;
 	}
-	if (is_earlier(r, old)) {
+	if (!c && r->log != old->log)
+		rc = add_tie(rs, at, r->log < old->log ? old->log : r->log);
+	if (c < 0 || (!c && r->log < old->log)) {
 		old->time = r->time;
 		old->log = r->log;
 		old->model = r->model;
+		old->copied = r->copied;
 	}
 	old->told |= r->told;
+	rs->merged++;
+	return rc;
+}
+
+void grove__replies_settle(struct grove__replies *rs, const uint32_t *rank)
+{
+	for (size_t i = 0; i < rs->nr_ties; i++) {
+		const struct grove__reply_tie *t = &rs->ties[i];
+		struct grove__reply *r = &rs->all[t->reply];
+
+		/* otherwise, a better line was found after all */
+		if (r->time == t->time && r->copied == t->copied && rank[t->log] < rank[r->log])
+			r->log = t->log;
+	}
 }
 
 int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r)
@@ -200,11 +233,8 @@ int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r
 			return rc;
 		high = spread(rs, r->hash);
 		slot = probe(rs, r->hash, high);
-		if (*slot) {
-			merge(&rs->all[(uint32_t)*slot - 1], r);
-			rs->merged++;
-			return 0;
-		}
+		if (*slot)
+			return merge(rs, (uint32_t)*slot - 1, r);
 	}
 	if (rs->nr >= UINT32_MAX - 1)
 		return GROVE_ETOOBIG;
@@ -228,6 +258,7 @@ int grove__replies_add(struct grove__replies *rs, const struct grove__billed *x,
 		.cache_write_long = count(x->cache_write_long),
 		.cost = x->has_cost ? within(x->cost) : (double)NAN, .log = log,
 		.told = x->of_subs && subs, .single = !x->key.len,
+		.copied = x->origin.len && !grove__slice_eq(x->origin, x->session),
 	};
 	uint32_t model = 0;
 	int rc;

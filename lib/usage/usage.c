@@ -162,6 +162,25 @@ static int add_to_row(struct counting *ct, const struct grove__replies *all, con
 	return 0;
 }
 
+/* A session that has nothing but copies of other sessions' replies cost nothing. */
+static int add_sessions(struct counting *ct, struct grove__usage_rows *rows)
+{
+	const struct grove__usage_logs *ls = rows->logs;
+	struct grove__reply none = { .time = GROVE_NO_TIME };
+	uint32_t row;
+	int rc = 0;
+
+	for (uint32_t i = 0; ct->out->whole && i < ls->sweep.nr && !rc; i++) {
+		if (!ls->all[i].billed)
+			continue;
+		none.log = i;
+		rc = grove__usage_rows_find(rows, &none, &row);
+		if (!rc && !ct->out->rows[row].replies)
+			ct->out->rows[row].row.has_cost = 1;
+	}
+	return rc;
+}
+
 static int sum_up(struct counting *ct, struct grove__usage_rows *rows)
 {
 	struct grove_usage *u = ct->out;
@@ -178,6 +197,7 @@ static int sum_up(struct counting *ct, struct grove__usage_rows *rows)
 		if (!rc && row != GROVE__IDMAP_NONE)
 			rc = add_to_row(ct, all, r, row);
 	}
+	rc = rc ? rc : add_sessions(ct, rows);
 	close_sum(&u->totals);
 	for (size_t i = 0; i < u->nr; i++)
 		close_sum(&u->rows[i]);

@@ -28,6 +28,7 @@ struct grove_usage {
 	size_t nr_stack, cap_stack;
 	uint64_t copies;
 	bool stacked;
+	bool whole;                  /* a row for each session that has replies, even if all are copies */
 	struct grove_usage_unpriced *unpriced;
 	size_t nr_unpriced;
 	struct grove__arena texts;

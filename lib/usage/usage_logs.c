@@ -9,6 +9,7 @@
 
 #include "sys/clock.h"
 #include "usage/billed.h"
+#include "usage/origin.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,14 @@ static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[
 	e->id = grove__slice(out, at->dialect->header->migrated_id(grove__slice_str(h->id), at->line, 0, out));
 	e->has_id = e->id.len > 0;
 	return e->has_id ? 0 : GROVE_ENOMEM;
+}
+
+static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
+{
+	if (!text.len)
+		return 0;
+	*out = grove__arena_dup(a, text);
+	return *out ? 0 : GROVE_ENOMEM;
 }
 
 /* Adds those of the current log; `told` is set as if the sub-agents had logs. */
@@ -48,20 +57,12 @@ static int take_entry(void *payload, struct grove__sweeping *at, const struct gr
 	}
 	if (rc)
 		return rc == 1 ? 0 : rc;
-	if (!at->header.id && x.session.len) {
-		at->header.id = grove__arena_dup(&at->keep, x.session);
-		if (!at->header.id)
-			return GROVE_ENOMEM;
-	}
+	if (at->header.time == GROVE_NO_TIME)
+		at->header.time = e->time;
+	if ((!at->header.id && keep_text(&at->keep, x.session, &at->header.id)) ||
+	    (!at->header.parent && keep_text(&at->keep, x.origin, &at->header.parent)))
+		return GROVE_ENOMEM;
 	return grove__replies_add(at->own, &x, 0, true);
-}
-
-static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
-{
-	if (!text.len)
-		return 0;
-	*out = grove__arena_dup(a, text);
-	return *out ? 0 : GROVE_ENOMEM;
 }
 
 static int take_log(struct grove__usage_logs *ls, uint32_t nr, const struct grove__billed_log *l,
@@ -75,9 +76,12 @@ static int take_log(struct grove__usage_logs *ls, uint32_t nr, const struct grov
 		return 0;
 	f->agent = strcmp(agent, "grove") ? agent : l->dialect->name;
 	f->window = l->dialect->usage.window;
+	f->time = l->time;
+	f->billed = l->nr > 0;
 	pthread_mutex_lock(&ls->lock);
 	rc = keep_text(&ls->texts, l->id, &f->id);
 	rc = rc ? rc : keep_text(&ls->texts, l->cwd, &f->cwd);
+	rc = rc ? rc : keep_text(&ls->texts, l->parent, &f->parent);
 	rc = rc ? rc : grove__billed_fold(bytes, &ls->replies, nr, f->subs);
 	pthread_mutex_unlock(&ls->lock);
 	return rc;
@@ -100,7 +104,7 @@ static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf 
 	struct grove__usage_logs *ls = payload;
 	const struct grove__header *h = &at->header;
 	struct grove__billed_log l = {
-		.dialect = at->dialect, .session = at->has_header,
+		.dialect = at->dialect, .session = at->has_header, .time = h->time,
 		.around = grove__slice_str(grove__sweep_around(ls->g, &ls->sweep.logs[at->nr])),
 	};
 	struct grove__replies *own = at->own;
@@ -109,6 +113,7 @@ static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf 
 	if (l.session) {
 		l.id = grove__slice_str(h->id ? h->id : "");
 		l.cwd = grove__slice_str(h->cwd ? h->cwd : "");
+		l.parent = grove__slice_str(h->parent ? h->parent : "");
 	}
 	rc = grove__billed_pack(&l, own, bytes);
 	rc = rc ? rc : take_log(ls, at->nr, &l, grove__buf_slice(bytes));
@@ -223,7 +228,10 @@ int grove__usage_logs_read(struct grove__usage_logs *ls, struct grove_detail *d)
 	rc = grove__sweep_find(&ls->sweep, ls->g, d);
 	if (!rc && find_owners(ls))
 		rc = grove__fail_nomem(d);
-	return rc ? rc : grove__sweep_read(&ls->sweep, ls->g, d);
+	rc = rc ? rc : grove__sweep_read(&ls->sweep, ls->g, d);
+	if (!rc && grove__origin_settle(ls))
+		rc = grove__fail_nomem(d);
+	return rc;
 }
 
 const char *grove__usage_logs_id(const struct grove__usage_logs *ls, uint32_t nr)

@@ -10,6 +10,9 @@
 /* What is known about a log. */
 struct grove__usage_log {
 	const char *id, *cwd, *agent;    /* NULL: not known */
+	const char *parent;              /* the session it was forked from, as its log says; NULL: none */
+	int64_t time;                    /* when it began; GROVE_NO_TIME */
+	bool billed;                     /* it has replies, even if all are copies */
 	uint32_t owner;                  /* the session whose sub-agent it is, or itself */
 	bool subs;                       /* sub-agents of it have logs */
 	int64_t window;                  /* its agent counts in such windows; 0: it does not */

@@ -376,10 +376,24 @@ enum { REPLIES = 60, FILES = 12, DAYS = 5 };
 
 struct model_reply {
 	int written;
-	int64_t time;
-	unsigned file;               /* of the earliest line */
+	int64_t time, begun;         /* of the earliest line, and of the first line of its file */
+	unsigned file;
 	unsigned output;             /* the largest */
 };
+
+/* The older file has a line that several have; at the same age, the first one by path. */
+static void model_line(struct model_reply *m, unsigned file, int64_t begun, int64_t time, unsigned output)
+{
+	if (!m->written || time < m->time ||
+	    (time == m->time && (begun < m->begun || (begun == m->begun && file < m->file)))) {
+		m->time = time;
+		m->begun = begun;
+		m->file = file;
+	}
+	if (output > m->output)
+		m->output = output;
+	m->written = 1;
+}
 
 static void put_line(struct grove_buf *out, bool claude, unsigned nr, int64_t time, unsigned output)
 {
@@ -419,6 +433,7 @@ static void fill(const char *dir, bool claude, struct chance *c, struct model_re
 	for (unsigned f = 0; f < FILES; f++) {
 		struct grove_buf b = GROVE_BUF_INIT;
 		unsigned nr = chance_below(c, 40);
+		int64_t begun = 0;
 		char path[4096];
 
 		if (!claude)
@@ -428,16 +443,11 @@ static void fill(const char *dir, bool claude, struct chance *c, struct model_re
 		for (unsigned i = 0; i < nr; i++) {
 			unsigned r = chance_below(c, REPLIES), output = 1 + chance_below(c, 9);
 			int64_t time = 1767225600 + (int64_t)chance_below(c, DAYS) * 86400;
-			struct model_reply *m = &model[r];
 
+			/* pi's headers have all the same time */
+			begun = claude && !i ? time : begun;
 			put_line(&b, claude, r, time, output);
-			if (!m->written || time < m->time || (time == m->time && f < m->file)) {
-				m->time = time;
-				m->file = f;
-			}
-			if (output > m->output)
-				m->output = output;
-			m->written = 1;
+			model_line(&model[r], f, begun, time, output);
 		}
 		file_path(path, sizeof(path), dir, claude, f);
 		file_put(path, O_CREAT | O_TRUNC, b.ptr ? b.ptr : "", b.len);
@@ -613,6 +623,7 @@ static void some_replies(struct chance *c, struct grove__replies *rs, unsigned n
 			.input = (double)(chance_next(c) >> (11 + r % 50)),
 			.output = (double)chance_below(c, 1000), .cache_read = 1,
 			.has_cost = r % 4 == 1, .cost = (double)(r % 1000) / 7, .of_subs = r % 11 == 0,
+			.origin = grove__slice_str(r % 5 ? "" : "elsewhere"),
 		};
 
 		if (r % 7 == 0)
@@ -633,7 +644,8 @@ static void assert_same_replies(const struct grove__replies *a, const struct gro
 		assert_memory_equal(x->hash, y->hash, sizeof(x->hash));
 		assert_true(x->time == y->time && x->input == y->input && x->output == y->output &&
 			    x->cache_read == y->cache_read && x->cache_write == y->cache_write &&
-			    x->cache_write_long == y->cache_write_long && x->single == y->single);
+			    x->cache_write_long == y->cache_write_long && x->single == y->single &&
+			    x->copied == y->copied);
 		assert_true(isnan(x->cost) ? isnan(y->cost) : x->cost == y->cost);
 		assert_string_equal(a->models[x->model], b->models[y->model]);
 		assert_int_equal(y->log, log);
@@ -767,22 +779,13 @@ static void change(struct chance *c, const char *dir, bool claude, struct file_m
 	}
 }
 
-static void model_of(const struct file_model *files, struct model_reply *model)
+static void model_of(const struct file_model *files, bool claude, struct model_reply *model)
 {
 	memset(model, 0, REPLIES * sizeof(*model));
 	for (unsigned f = 0; f < FILES; f++)
-		for (unsigned i = 0; files[f].there && i < files[f].nr; i++) {
-			struct model_reply *m = &model[files[f].line[i].reply];
-			int64_t time = files[f].line[i].time;
-
-			if (!m->written || time < m->time || (time == m->time && f < m->file)) {
-				m->time = time;
-				m->file = f;
-			}
-			if (files[f].line[i].output > m->output)
-				m->output = files[f].line[i].output;
-			m->written = 1;
-		}
+		for (unsigned i = 0; files[f].there && i < files[f].nr; i++)
+			model_line(&model[files[f].line[i].reply], f, claude ? files[f].line[0].time : 0,
+				   files[f].line[i].time, files[f].line[i].output);
 }
 
 /* A file that was written just now is not remembered: wait until this is not just now any more. */
@@ -844,7 +847,7 @@ static void check_remembered(bool claude)
 	for (int round = 0; round < 12; round++) {
 		if (round)
 			change(&c, dir, claude, files);
-		model_of(files, model);
+		model_of(files, claude, model);
 		if (round % 3 == 0)
 			let_time_pass();
 		/* some are remembered, some are not; then all are, if they are old enough */
@@ -1094,6 +1097,86 @@ static void rows_can_be_chosen_limited_and_taken_apart(void **state)
 	grove_usage_free(u);
 	grove_close(g);
 	scratch_remove(home);
+}
+
+/* A log of pi's with two replies, which all have; `parent` and `time` may be wrong. */
+static void write_fork(const char *home, const char *id, const char *time, const char *parent)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	char name[100];
+
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"timestamp\":\"%s\","
+					     "\"cwd\":\"/w/%s\",\"parentSession\":\"%s\"}\n", id, time, id, parent), 0);
+	put_line(&b, false, 1, 1767225600, 1);
+	put_line(&b, false, 2, 1767225600, 1);
+	snprintf(name, sizeof(name), ".pi/agent/sessions/--w--/2026-01-01T00-00-00-000Z_%s.jsonl", id);
+	write_log(home, name, &b);
+}
+
+static void a_fork_takes_nothing_from_what_it_was_made_of(void **state)
+{
+	enum { LOGS = 3 };
+	static const char *const day[] = { "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z" };
+	/* ids, in the order of their paths; days; parents; who has the replies */
+	static const struct {
+		int day[LOGS];
+		const char *parent[LOGS];
+		const char *owner;
+	} cases[] = {
+		{ { 1, 0, 2 }, { "", "", "" }, "b" },           /* the oldest */
+		{ { 0, 0, 0 }, { "b", "c", "" }, "c" },         /* made in one moment */
+		{ { 0, 1, 2 }, { "b", "c", "" }, "c" },         /* the clocks were wrong */
+		{ { 0, 1, 2 }, { "/else/2026-01-01T00-00-00-000Z_b.jsonl", "", "a" }, "b" },
+		{ { 2, 1, 0 }, { "gone", "", "gone" }, "c" },   /* the source is not here */
+		{ { 0, 0, 0 }, { "b", "a", "b" }, "b" },        /* a circle, cut where it is entered */
+		{ { 2, 2, 2 }, { "a", "b", "c" }, "a" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct grove_usage_options uo = { .size = sizeof(uo), .by = GROVE_USAGE_SESSION };
+		struct grove_options o = { .size = sizeof(o), .getenv = no_variables };
+		struct grove_usage *u;
+		struct grove *g;
+		char home[4000];
+
+		scratch_make(home, sizeof(home));
+		o.home = o.cwd = home;
+		for (int k = 0; k < LOGS; k++)
+			write_fork(home, (const char[]){ (char)('a' + k), 0 }, day[cases[i].day[k]], cases[i].parent[k]);
+		assert_int_equal(grove_open(&o, &g), 0);
+		assert_int_equal(grove_usage(g, &uo, &u), 0);
+		assert_int_equal(grove_usage_count(u), 1);
+		assert_string_equal(grove_usage_at(u, 0)->key, cases[i].owner);
+		assert_int_equal(grove_usage_at(u, 0)->input, 1 + 2);
+		grove_usage_free(u);
+		grove_close(g);
+		scratch_remove(home);
+	}
+}
+
+static void a_line_that_says_it_is_a_copy_comes_last(void **state)
+{
+	struct grove__billed x = line_of("k", 1, 5, 1), copy = x;
+	static const uint32_t rank[] = { 3, 1, 2, 0 };
+	struct grove__replies rs;
+
+	(void)state;
+	copy.origin = grove__slice_str("elsewhere");
+	copy.time = 4;
+	grove__replies_init(&rs);
+	/* two copies tie, and then come two originals */
+	assert_int_equal(grove__replies_add(&rs, &copy, 3, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &copy, 2, false), 0);
+	assert_true(rs.all[0].copied);
+	assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &x, 1, false), 0);
+	grove__replies_settle(&rs, rank);
+	assert_int_equal(rs.nr, 1);
+	assert_int_equal(rs.all[0].log, 1);
+	assert_int_equal(rs.all[0].time, 5);
+	assert_false(rs.all[0].copied);
+	grove__replies_release(&rs);
 }
 
 static void a_list_tells_what_sessions_used(void **state)
@@ -1362,6 +1445,8 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_claude),
 		cmocka_unit_test(forks_copies_blocks_and_sub_agents_count_once),
 		cmocka_unit_test(rows_can_be_chosen_limited_and_taken_apart),
+		cmocka_unit_test(a_fork_takes_nothing_from_what_it_was_made_of),
+		cmocka_unit_test(a_line_that_says_it_is_a_copy_comes_last),
 		cmocka_unit_test(a_list_tells_what_sessions_used),
 		cmocka_unit_test(a_session_tells_its_context_over_time),
 		cmocka_unit_test(a_remembered_sum_gives_way_to_the_logs_it_sums_up),

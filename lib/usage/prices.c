@@ -69,8 +69,18 @@ static int rates_of(struct grove_slice object, double rate[RATES])
 	return rc;
 }
 
-/* The first price of a model counts. */
-static int add_name(struct grove__prices *p, struct grove_slice raw, uint32_t price)
+/* Is a name another one with a date, as model-4-20250514 is model-4, model-4-0 or model-4-latest? */
+static bool is_dated(const char *name, const char *of)
+{
+	size_t n = strlen(name), digits = 0;
+
+	for (; n && (name[n - 1] == '-' || (name[n - 1] >= '0' && name[n - 1] <= '9')) && digits < 8; n--)
+		digits += name[n - 1] != '-';
+	return digits == 8 && n > 1 && name[n - 1] == '-' && !strncmp(name, of, n - 1) && (!of[n - 1] || of[n - 1] == '-');
+}
+
+/* The first price of a model counts. `first` is where the names of this price begin. */
+static int add_name(struct grove__prices *p, struct grove_slice raw, uint32_t price, size_t first)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint32_t old;
@@ -87,6 +97,10 @@ static int add_name(struct grove__prices *p, struct grove_slice raw, uint32_t pr
 			rc = p->names[p->nr_names].model ? 0 : GROVE_ENOMEM;
 		}
 		if (!rc)
+			p->names[p->nr_names].of = (uint32_t)(is_dated(p->names[p->nr_names].model, p->names[first].model)
+								      ? first
+								      : p->nr_names);
+		if (!rc)
 			rc = grove__idmap_put(&p->map, grove__buf_slice(&text), (uint32_t)p->nr_names,
 					      &old);
 		p->nr_names += !rc;
@@ -101,6 +115,7 @@ static int add_price(struct grove__prices *p, struct grove_slice object)
 	struct grove_slice above = grove__json_get(object, "above");
 	struct grove__price price = { .above = (double)NAN };
 	struct grove__json_iter it;
+	size_t first = p->nr_names;
 	int rc = grove__json_type_of(models) == JSON_ARRAY ? rates_of(object, price.rate) : GROVE_EINVAL;
 
 	if (!rc && above.len) {
@@ -115,7 +130,7 @@ static int add_price(struct grove__prices *p, struct grove_slice object)
 	p->list[p->nr++] = price;
 	grove__json_iter_init(&it, models);
 	while (!rc && grove__json_next(&it))
-		rc = add_name(p, it.value, (uint32_t)p->nr - 1);
+		rc = add_name(p, it.value, (uint32_t)p->nr - 1, first);
 	return rc;
 }
 
@@ -231,6 +246,35 @@ const struct grove__price *grove__prices_find(const struct grove__prices *p, con
 	uint32_t i = grove__idmap_get(&p->map, grove__slice_str(model));
 
 	return i == GROVE__IDMAP_NONE ? NULL : &p->list[p->names[i].price];
+}
+
+int grove__prices_unite(const struct grove__prices *p, struct grove__replies *rs)
+{
+	uint32_t *shown = calloc(p->nr_names + 1, sizeof(*shown)), *as = calloc(rs->nr_models + 1, sizeof(*as)), model;
+	bool any = false;
+
+	if (!shown || !as) {
+		free(shown);
+		free(as);
+		return GROVE_ENOMEM;
+	}
+	for (uint32_t i = 0; i < rs->nr_models; i++)
+		as[i] = i;
+	for (size_t i = 0; i < p->nr_names; i++) {
+		uint32_t *first = &shown[p->names[i].of];
+
+		model = grove__idmap_get(&rs->model_map, name_of(p, (uint32_t)i));
+		if (model == GROVE__IDMAP_NONE)
+			continue;
+		any |= *first > 0;
+		*first = *first ? *first : model + 1;
+		as[model] = *first - 1;
+	}
+	for (size_t i = 0; any && i < rs->nr; i++)
+		rs->all[i].model = as[rs->all[i].model] & GROVE__MODELS_MAX;
+	free(shown);
+	free(as);
+	return 0;
 }
 
 double grove__prices_of(const struct grove__price *price, const struct grove__reply *r)

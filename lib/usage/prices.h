@@ -31,6 +31,7 @@ struct grove__prices {
 	struct {
 		const char *model;
 		uint32_t price;
+		uint32_t of;             /* the name whose version of some date this is, or itself */
 	} *names;
 	size_t nr_names, cap_names;
 	struct grove__idmap map;
@@ -54,6 +55,11 @@ int grove__prices_add(struct grove__prices *p, struct grove_slice text, const ch
 		      struct grove_detail *d);
 /* Returns NULL if there is none. */
 const struct grove__price *grove__prices_find(const struct grove__prices *p, const char *model);
+/*
+ * Makes replies of dated versions of a model replies of that model, if both are among them.
+ * GROVE_ENOMEM.
+ */
+int grove__prices_unite(const struct grove__prices *p, struct grove__replies *rs);
 /* Returns NaN if it used something that has no price. */
 double grove__prices_of(const struct grove__price *price, const struct grove__reply *r);
 

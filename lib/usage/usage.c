@@ -376,7 +376,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 	rc = rc ? rc : resolve_project(&ct, g, d);
 	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
 	rc = rc ? rc : grove__usage_logs_read(&logs, d);
-	if (!rc && count(&ct, &logs, &prices, &zone))
+	if (!rc && (grove__prices_unite(&prices, &logs.replies) || count(&ct, &logs, &prices, &zone)))
 		rc = grove__fail_nomem(d);
 	grove__prices_release(&prices);
 	grove__zone_release(&zone);

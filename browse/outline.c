@@ -336,7 +336,7 @@ int outline_has_leaf(const struct outline *o, uint32_t entry)
 {
 	uint32_t place = place_of(o, entry);
 
-	return o->leaf != NONE && place != NONE && o->s.node[place] == o->leaf;
+	return place != NONE && o->s.node[place] != NONE && o->s.node[place] == o->s.leaf;
 }
 
 void outline_select(struct outline *o, uint32_t entry)
@@ -575,7 +575,7 @@ int outline_print(struct outline *o, struct out *to, size_t row, unsigned width)
 	uint32_t node = o->rows[row];
 	struct grove_entry e = { .size = sizeof(e) };
 	const struct brief *b = brief_of(o, node);
-	int active = o->state[node] & STATE_ACTIVE, leaf = node == o->leaf;
+	int active = o->state[node] & STATE_ACTIVE, leaf = node == o->s.leaf;
 	unsigned used, after;
 	char more[32] = "";
 	int err = grove_view_entry(o->v, o->s.c->index[node], &e);

@@ -50,7 +50,6 @@ struct tree {
 	                             for the one before */
 	unsigned id_width, word_width;
 	unsigned char *active;    /* for each entry: on the path to the leaf */
-	uint32_t leaf;            /* a record */
 	int records;              /* draw every record */
 	struct called *agents;    /* the sub-agents of the session */
 };
@@ -102,14 +101,13 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 	return t->lines.columns;
 }
 
-/* Finds out whether the node contains the leaf, and whether it is on the path to the leaf. */
-static void state_of(const struct tree *t, uint32_t node, int *is_leaf, int *on)
+static int is_active(const struct tree *t, uint32_t node)
 {
-	*is_leaf = *on = 0;
-	for (uint32_t i = node; i != GROVE_NO_ENTRY; i = t->s.more[i]) {
-		*is_leaf |= t->s.c->index[i] == t->leaf;
-		*on |= t->active[t->s.c->index[i]];
-	}
+	int on = 0;
+
+	for (uint32_t i = node; i != GROVE_NO_ENTRY; i = t->s.more[i])
+		on |= t->active[t->s.c->index[i]];
+	return on;
 }
 
 static unsigned print_marks(struct tree *t, const struct grove_entry *e)
@@ -175,13 +173,12 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	unsigned used, text, results = t->s.results[node];
 	char calls[32] = "";
 	const char *id;
-	int on, is_leaf, err = grove_view_entry(t->v, t->s.c->index[node], &e);
+	int on = is_active(t, node), is_leaf = node == t->s.leaf, err = grove_view_entry(t->v, t->s.c->index[node], &e);
 
 	if (!err)
 		err = brief_node(&b, &t->s, t->v, node);
 	if (err)
 		return err;
-	state_of(t, node, &is_leaf, &on);
 	if (!e.label && is_silent(t, node, &b, is_leaf))
 		return 0;
 	if (t->s.last[node] != node) {
@@ -280,24 +277,13 @@ static int mark_active(struct tree *t)
 
 	t->active = cli_realloc(NULL, grove_view_count(t->v), 1);
 	memset(t->active, 0, grove_view_count(t->v));
-	t->leaf = grove_view_leaf(t->v);
-	err = grove_view_ancestors(t->v, t->leaf, &path);
+	err = grove_view_ancestors(t->v, grove_view_leaf(t->v), &path);
 	if (err)
 		return err;
 	for (size_t i = 0; i < path.nr; i++)
 		t->active[path.at[i]] = 1;
 	grove_rows_release(&path);
 	return 0;
-}
-
-/* A hidden leaf is shown at the nearest visible node above it. */
-static void show_leaf(struct tree *t)
-{
-	for (uint32_t i = 0; i < t->s.c->nr; i++)
-		if (t->s.c->index[i] == t->leaf && t->s.nearest[i] != i) {
-			t->leaf = t->s.nearest[i] == GROVE_NO_ENTRY ? GROVE_NO_ENTRY : t->s.c->index[t->s.nearest[i]];
-			return;
-		}
 }
 
 /* Finds the widths for ids and for the words that say what an entry is. */
@@ -409,7 +395,6 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 		err = mark_active(&t);
 	if (!err) {
 		measure(&t);
-		show_leaf(&t);
 		err = list_agents(c, s, &t);
 	}
 	if (!err)
@@ -418,7 +403,7 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 		out_style(&c->out, OUT_BOLD);
 		out_fit(&c->out, out_str(name ? name : grove_session_id(s)), c->out.width - 1);
 		out_style(&c->out, OUT_PLAIN);
-		out_puts(&c->out, t.leaf == GROVE_NO_ENTRY && t.s.root != GROVE_NO_ENTRY ? "  ← leaf\n" : "\n");
+		out_puts(&c->out, t.s.leaf == GROVE_NO_ENTRY && t.s.root != GROVE_NO_ENTRY ? "  ← leaf\n" : "\n");
 		err = draw(&t, t.s.root);
 	}
 	if (!err)

@@ -50,7 +50,7 @@ static int is_labeled(const struct making *m, uint32_t i)
 	return !grove_view_entry(m->v, m->s->c->index[i], &e) && e.label;
 }
 
-static int is_hidden(const struct making *m, uint32_t i)
+static int is_hidden(const struct making *m, uint32_t i, enum shape_filter filter)
 {
 	const struct grove_columns *c = m->s->c;
 
@@ -63,7 +63,7 @@ static int is_hidden(const struct making *m, uint32_t i)
 		return 0;
 	if (c->kind[i] == GROVE_KIND_USAGE)
 		return 1;
-	switch (m->filter) {
+	switch (filter) {
 	case SHAPE_DEFAULT:
 		return is_aside(c, i);
 	case SHAPE_NO_TOOLS:
@@ -131,7 +131,7 @@ static void place(struct making *m, uint32_t i)
 		up = s->node[parent];
 		above = s->nearest[parent];
 	}
-	if (is_hidden(m, i)) {
+	if (is_hidden(m, i, m->filter)) {
 		s->node[i] = up;
 		s->nearest[i] = above;
 		return;
@@ -194,6 +194,25 @@ static void add_node(struct making *m, uint32_t i)
 		add_child(s, i, c->parent[i] < c->nr ? s->node[c->parent[i]] : NONE);
 }
 
+/*
+ * Finds the node that the leaf is shown at. What is not part of the conversation stands for
+ * the entry above it; an entry that is part of it is not taken for another one.
+ */
+static uint32_t find_leaf(const struct making *m)
+{
+	const struct shape *s = m->s;
+	uint32_t row = grove_view_leaf(m->v), i = 0;
+
+	while (i < s->c->nr && s->c->index[i] != row)
+		i++;
+	while (i < s->c->nr && s->nearest[i] != i) {
+		if (!is_hidden(m, i, SHAPE_DEFAULT))
+			return SHAPE_FILTERED;
+		i = s->c->parent[i];
+	}
+	return i < s->c->nr ? s->node[i] : NONE;
+}
+
 static uint32_t *column(uint32_t nr, int byte)
 {
 	return memset(cli_realloc(NULL, nr, sizeof(uint32_t)), byte, nr * sizeof(uint32_t));
@@ -225,6 +244,7 @@ int shape_make(struct shape *s, struct grove_view *v, enum shape_filter filter, 
 	place_all(&m);
 	for (uint32_t i = 0; i < s->c->nr; i++)
 		add_node(&m, i);
+	s->leaf = find_leaf(&m);
 	free(m.children);
 	return 0;
 }

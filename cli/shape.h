@@ -25,6 +25,9 @@ enum shape_filter {
 };
 extern const char *const shape_filters[];
 
+/* The leaf is in the conversation, and the filter hides it. */
+#define SHAPE_FILTERED (GROVE_NO_ENTRY - 1)
+
 struct shape {
 	struct grove_columns *c;
 	/* indexed by record; GROVE_NO_ENTRY for none */
@@ -36,6 +39,7 @@ struct shape {
 	uint32_t *last;      /* of a node: its last record */
 	uint32_t *results;   /* of a node: how many results it holds */
 	uint32_t root;       /* the first root */
+	uint32_t leaf;       /* the node of the leaf; GROVE_NO_ENTRY: above all, SHAPE_FILTERED */
 	int merged;          /* replies are merged into nodes */
 };
 

@@ -87,18 +87,5 @@ export async function getText(path: string, params: Ask['params']): Promise<{ te
   return m ? { text, next: Number(m[2]) + 1, total: Number(m[3]) } : { text, next: text.length, total: text.length };
 }
 
-// Asks for the best there is: an answer of 501 or 400 says that the server does not know a parameter yet.
-const lacking = new Set<string>();
-export async function getBest<T>(name: string, best: () => Promise<T>, plain: () => Promise<T>): Promise<T> {
-  if (lacking.has(name)) return plain();
-  try {
-    return await best();
-  } catch (e) {
-    if (!(e instanceof ApiError) || (e.status !== 501 && e.status !== 400)) throw e;
-    lacking.add(name);
-    return plain();
-  }
-}
-
 export const sessionPath = (key: string): string => `/sessions/${encodeURIComponent(key)}`;
 export const aborted = (e: unknown): boolean => e instanceof DOMException && e.name === 'AbortError';

@@ -1,6 +1,6 @@
 // One open session: its record, its shape, the bodies that are on screen, and what one does with it.
 import { computed, signal } from '@preact/signals';
-import { act, ApiError, get, getBest, getText, sessionPath } from '../api/http.ts';
+import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
 import type { ContextFigures, ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
@@ -251,7 +251,7 @@ export class SessionState extends Look {
   }
 
   private entries(seq: string, signal?: AbortSignal): Promise<EntriesReply> {
-    return getBest('view=ui', () => get<EntriesReply>(`${this.path}/entries`, { seq, view: 'ui', maxBody: 8192, ...this.params }, signal), () => get<EntriesReply>(`${this.path}/entries`, { seq, ...this.params }, signal));
+    return get<EntriesReply>(`${this.path}/entries`, { seq, view: 'ui', maxBody: 8192, ...this.params }, signal);
   }
 
   private take(r: EntriesReply): void {

@@ -759,12 +759,12 @@ scenario('no width from 320 pixels on scrolls sideways or cuts a control off; ri
   s.write(w.root);
   for (const width of [320, 760, 800, 1024, 1200]) {
     const p = await page(w, '/s', { context: { viewport: { width, height: 700 } } });
-    for (const url of ['/s', '/s?q=replay&project=ledger-api', `/s/${s.id}/e/${first}`, `/s/${s.id}`, `/s/${s.id}?panel=context${width <= 760 ? '&pane=context' : ''}`, '/usage?range=all']) {
+    for (const url of ['/s', '/s?q=replay&project=ledger-api', `/s/${s.id}/e/${first}`, `/s/${s.id}`, `/s/${s.id}?panel=context${width <= 760 ? '&pane=context' : ''}`, '/usage?range=all', '/usage?range=all&by=session']) {
       await p.goto(w.base + url);
       await p.waitForSelector('.row, .hit, .leafcard, .flow .bubble, .mg, .kpis');
       await wait(p, () => !document.querySelector('.bars, .wait'));
       const cut = await p.evaluate(() => {
-        const wide = [document.scrollingElement, ...document.querySelectorAll('.flow, .main, .sh, .bar, .top, .insp-s, .wrap, .tree')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `${e.className || e.tagName} ${e.scrollWidth}/${e.clientWidth}`);
+        const wide = [document.scrollingElement, ...document.querySelectorAll('.flow, .main, .sh, .bar, .top, .insp-s, .wrap, .wrap .scrollx, .tree')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `${e.className || e.tagName} ${e.scrollWidth}/${e.clientWidth}`);
         const out = [...document.querySelectorAll('.top button, .top a, .sh button, .sh a, .bar select, .leafcard button, .tabbar a, .tabbar button')].filter((e) => { const r = e.getBoundingClientRect(); return r.width && (r.right > innerWidth + 1 || r.left < -1); }).map((e) => e.textContent || e.getAttribute('aria-label'));
         const over = [...document.querySelectorAll('.sh')].flatMap((h) => { const b = [...h.children].map((c) => c.getBoundingClientRect()).filter((r) => r.width); return b.slice(1).filter((r, k) => r.left < b[k].right - 1).map(() => 'the header overlaps'); });
         const h1 = document.querySelector('.sh h1');

@@ -43,7 +43,7 @@ function daysLeft(expires: string): number { return Math.max(0, Math.ceil((Date.
 function RowChip({ s }: { s: ListItem }): JSX.Element | null {
   const ends = s.expires ?? expiring.value?.get(s.key);
   if (s.damaged) return <span class="chip red"><Icon name="alert" />damaged</span>;
-  if (ends) return <span class="chip amber"><Icon name="clock" />expires in {daysLeft(ends)} d</span>;
+  if (ends) return <span class="chip amber"><Icon name="clock" />{daysLeft(ends) ? `expires in ${daysLeft(ends)} d` : 'expires today'}</span>;
   return s.labels?.length ? <span class="chip tag">{visible(s.labels[0]!)}</span> : null;
 }
 

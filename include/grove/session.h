@@ -93,9 +93,9 @@ GROVE_API int grove_session_create(struct grove *g, const struct grove_create_op
  * Opens the session of opt->cwd (NULL: grove's) that its agent would continue, or
  * creates one as `opt` says. It is one of those that grove_list() has for that
  * directory: the last one of this terminal, if the agent records that (xcsh, oh-my-pi),
- * else the one whose log was written to last. ("last" follows the order of the list,
- * which for pi is by the times of messages.) With opt->dir, only that directory is
- * searched.
+ * else the one whose log was written to last; for oh-my-pi, of those that have a message
+ * or a name. ("last" follows the order of the list, which for pi is by the times of
+ * messages.) With opt->dir, only that directory is searched.
  */
 GROVE_API int grove_session_open_recent(struct grove *g, const struct grove_create_options *opt,
 					struct grove_session **out);

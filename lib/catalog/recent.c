@@ -21,6 +21,8 @@
 
 #include <stdlib.h>
 
+#define UNUSED_MAX ((uint64_t)64 << 10)   /* bytes of a session in which nobody spoke */
+
 struct candidate {
 	struct grove__list_task task;
 	const struct grove__dialect *dialect;
@@ -75,7 +77,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	if (why.code)
 		hide(r, rc, &why);
 	*fits = false;
-	if (!rc) {
+	if (!rc && !(r->written && c->dialect->list.passes_unused && !x.l.messages && !x.l.name)) {
 		rc = grove__list_belongs(&r->reader, &c->task, &x.l, r->cwd);
 		*fits = rc > 0;
 	}
@@ -120,7 +122,9 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 	*fits = c->noted || c->read;
 	if (*fits)
 		return 0;
-	if (!r->written || c->dialect->list.tally)
+	/* a longer session has been used */
+	if (!r->written || c->dialect->list.tally ||
+	    (c->dialect->list.passes_unused && c->info.size < UNUSED_MAX))
 		return read_listed(r, c, fits);
 	return peek(r, c, fits);
 }
@@ -173,7 +177,7 @@ static int add(void *payload, const struct grove_key *key)
 	if (rc)
 		return rc < 0 ? grove__fail_nomem(r->d) : 0;
 	c.info = (struct grove_list_item){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
-				      .file_time_ns = ns };
+				      .size = c.task.st.size, .file_time_ns = ns };
 	if (!r->written && c.dialect->list.modified_by_file)
 		c.info.modified = grove__list_file_time(c.dialect, ns);
 	else if (!r->written)

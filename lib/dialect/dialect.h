@@ -215,6 +215,7 @@ struct grove__dialect_list {
 	/* Optional flags. */
 	bool modified_by_file;       /* a listing shows the time of the file, not of the newest message */
 	bool cuts_file_time;         /* … in whole milliseconds, truncated instead of rounded */
+	bool passes_unused;          /* the agent continues no session without messages and a name */
 	bool with_subagents;         /* a list of all sessions includes those of sub-agents */
 	bool split_replies;          /* a reply may be several entries, each with results below it */
 };

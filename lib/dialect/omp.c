@@ -310,6 +310,7 @@ const struct grove__dialect grove__dialect_omp = {
 		 */
 	},
 	.read.index = omp_index,
+	.list.passes_unused = true,
 	.usage.billed = billed,
 	.context.messages = grove__omp_messages,
 	.context.settings = grove__omp_settings,

@@ -7,11 +7,12 @@
 #include "dialect/dialect.h"
 
 int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
-/* Returns true if a compaction has a summary that its provider reads itself. */
 int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			int64_t time, const int64_t *next, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
+/* Returns true if the message says what the reply before it was thinking when it was stopped. */
+bool grove__omp_is_note(struct grove_slice m);
 int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 

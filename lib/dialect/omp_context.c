@@ -346,8 +346,11 @@ static int strip(struct settling *s, struct grove_slice content, struct grove_bu
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* Returns 1 if the reply is left out; otherwise *m is what is sent, perhaps unchanged. */
-static int settle_reply(struct settling *s, struct grove_slice *m)
+/*
+ * Returns 1 if the reply is left out; otherwise *m is what is sent, perhaps unchanged.
+ * `noted`: what it was thinking when it was stopped follows.
+ */
+static int settle_reply(struct settling *s, struct grove_slice *m, bool noted)
 {
 	struct grove_slice content = grove__json_get(*m, "content");
 	struct grove__json_change change = { .path = { "content" } };
@@ -359,7 +362,7 @@ static int settle_reply(struct settling *s, struct grove_slice *m)
 	/* it was retried, so its results may also belong to the other attempt */
 	if (grove__json_truthy(grove__json_get(*m, "retryRecovery")))
 		return 1;
-	if (failed(*m)) {
+	if (failed(*m) && !noted) {
 		rc = calls_gone(s, content);
 		return rc ? rc : 1;
 	}
@@ -379,14 +382,20 @@ static int settle_reply(struct settling *s, struct grove_slice *m)
 	return rc;
 }
 
-static int settle_one(struct settling *s, struct grove_slice *m)
+bool grove__omp_is_note(struct grove_slice m)
+{
+	return grove__json_string_is(grove__json_get(m, "role"), "custom") &&
+	       grove__json_string_is(grove__json_get(m, "customType"), "interrupted-thinking");
+}
+
+static int settle_one(struct settling *s, struct grove_slice *m, bool noted)
 {
 	bool lost;
 	int rc;
 
 	switch (grove__pi_role(grove__json_get(*m, "role"))) {
 	case GROVE_ROLE_ASSISTANT:
-		return settle_reply(s, m);
+		return settle_reply(s, m, noted);
 	case GROVE_ROLE_TOOL_RESULT:
 		rc = seen_has(&s->gone, &s->tmp, grove__json_get(*m, "toolCallId"), &lost);
 		return rc ? rc : lost;
@@ -409,7 +418,7 @@ int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 	for (size_t i = 0; i < nr && !rc; i++) {
 		struct grove_slice m = messages[i];
 
-		rc = settle_one(&s, &m);
+		rc = settle_one(&s, &m, i + 1 < nr && grove__omp_is_note(messages[i + 1]));
 		if (!rc)
 			rc = fn(payload, i, m);
 		else if (rc == 1)

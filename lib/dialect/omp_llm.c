@@ -8,12 +8,14 @@
 #include "dialect/xcsh.h"
 #include "dialect/xcsh_llm.h"
 
+#include "js/js.h"
+#include "json/edit.h"
 #include "json/value.h"
 
 struct telling {
 	int (*fn)(void *payload, size_t from, struct grove_slice json);
 	void *payload;
-	struct grove_buf text, json;
+	struct grove_buf text, json, reply;
 };
 
 /* {"role":ROLE,"content":[ */
@@ -178,6 +180,56 @@ static int tell_files(struct telling *t, const struct grove__xcsh_message *m, bo
 	return rc ? rc : end(t, m, grove__slice_str("\"user\""));
 }
 
+static bool is_text(struct grove_slice raw, struct grove_buf *tmp, int *rc)
+{
+	grove__buf_clear(tmp);
+	if (!*rc && grove__json_type_of(raw) == JSON_STRING)
+		*rc = grove__json_text(tmp, raw);
+	return grove__js_trim(grove__buf_slice(tmp)).len;
+}
+
+/*
+ * Leaves out the unsigned thinking at the end of a reply, and blank texts after it: the
+ * note that follows has it.
+ */
+static int without_last_thoughts(struct telling *t, struct grove_slice *m)
+{
+	struct grove_slice content = grove__json_get(*m, "content");
+	struct grove__json_change change = { .path = { "content" } };
+	const char *last = content.ptr + 1, *cut = NULL;
+	struct grove__json_iter it;
+	bool blank = false;
+	int rc = 0;
+
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, content);
+	for (; !rc && grove__json_next(&it); last = it.value.ptr + it.value.len) {
+		struct grove_slice type = grove__json_get(it.value, "type");
+		bool text = grove__json_string_is(type, "text");
+
+		if (grove__json_string_is(type, "thinking") &&
+		    !grove__json_truthy(grove__json_get(it.value, "thinkingSignature")) &&
+		    is_text(grove__json_get(it.value, "thinking"), &t->text, &rc)) {
+			cut = cut && !blank ? cut : last;
+			blank = false;
+		} else {
+			blank = text && !is_text(grove__json_get(it.value, "text"), &t->text, &rc);
+			cut = blank ? cut : NULL;
+		}
+	}
+	if (rc || !cut)
+		return rc;
+	grove__buf_clear(&t->text);
+	rc = grove__buf_add(&t->text, content.ptr, (size_t)(cut - content.ptr));
+	rc = rc ? rc : grove__buf_add_char(&t->text, ']');
+	change.value = grove__buf_slice(&t->text);
+	grove__buf_clear(&t->reply);
+	rc = rc ? rc : grove__json_edit(&t->reply, *m, &change, 1);
+	*m = grove__buf_slice(&t->reply);
+	return rc;
+}
+
 static int tell(struct telling *t, const struct grove__xcsh_message *m)
 {
 	struct grove_slice json;
@@ -214,9 +266,12 @@ int grove__omp_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	for (size_t i = 0; !rc && i < nr; i++) {
 		struct grove__xcsh_message m = { messages[i], i, grove__xcsh_form_of(messages[i]) };
 
-		rc = tell(&t, &m);
+		if (m.form == XCSH_FORM_ASSISTANT && i + 1 < nr && grove__omp_is_note(messages[i + 1]))
+			rc = without_last_thoughts(&t, &m.json);
+		rc = rc ? rc : tell(&t, &m);
 	}
 	grove__buf_release(&t.text);
 	grove__buf_release(&t.json);
+	grove__buf_release(&t.reply);
 	return rc;
 }

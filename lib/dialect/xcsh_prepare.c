@@ -24,6 +24,7 @@
 #include "base/utf8.h"
 #include "dialect/xcsh_walk.h"
 #include "js/js.h"
+#include "json/edit.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -373,10 +374,34 @@ int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *
 	return prepare(&xcsh, line, sink, out);
 }
 
+/*
+ * True if a result has a structure that is also in the text of its artifact. Such a
+ * structure is for the program that runs, and not stored.
+ */
+static bool is_spilled(struct grove_slice line)
+{
+	struct grove_slice m = grove__json_get(line, "message"), d = grove__json_get(m, "details");
+	struct grove_slice cut = grove__json_get(grove__json_get(d, "meta"), "truncation");
+
+	return grove__json_string_is(grove__json_get(line, "type"), "message") &&
+	       grove__json_string_is(grove__json_get(m, "role"), "toolResult") &&
+	       grove__json_get(d, "structuredContent").len && is_string(grove__json_get(d, "serverName")) &&
+	       is_string(grove__json_get(d, "mcpToolName")) &&
+	       is_signature(grove__json_get(cut, "artifactId"));
+}
+
 int grove__omp_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
 		       struct grove_buf *out)
 {
+	static const struct grove__json_change drop = { { "message", "details", "structuredContent" }, { NULL, 0 } };
 	static const struct agent omp = { true, true, true };
+	struct grove_buf rest = GROVE_BUF_INIT;
+	bool spilled = has(line, "\"structuredContent\"") && is_spilled(line);
+	int rc = spilled ? grove__json_edit(&rest, line, &drop, 1) : 0;
 
-	return prepare(&omp, line, sink, out);
+	rc = rc ? rc : prepare(&omp, spilled ? grove__buf_slice(&rest) : line, sink, out);
+	if (rc == 1 && spilled)
+		rc = grove__buf_add_slice(out, grove__buf_slice(&rest));
+	grove__buf_release(&rest);
+	return rc;
 }

@@ -25,8 +25,19 @@ def mention(rng, ms):
             "timestamp": files.epoch(ms)}
 
 
+def assistant(rng, ms):
+    """Stopped replies may end in thoughts that are not signed."""
+    out = pi_files.assistant(rng, ms)
+    for block in out["content"]:
+        if block["type"] == "thinking" and rng.random() < 0.6:
+            del block["thinkingSignature"]
+    if rng.random() < 0.1:
+        out["content"].append({"type": "text", "text": rng.choice(["", " \n"])})
+    return out
+
+
 def message(rng, ms):
-    make = rng.choices([user, pi_files.assistant, pi_files.tool_result, pi_files.bash, pi_files.custom, developer, python, mention],
+    make = rng.choices([user, assistant, pi_files.tool_result, pi_files.bash, pi_files.custom, developer, python, mention],
                        [20, 20, 8, 3, 2, 2, 1, 1])[0]
     return make(rng, ms)
 
@@ -47,7 +58,7 @@ def body(rng, ms, ids, way):
                                "tokensBefore": rng.choice([0, 1000])},
         "branch_summary": lambda: {"fromId": rng.choice([some, "root"]), "summary": rng.choice(["", files.words(rng)])},
         "custom": lambda: {"customType": "ext", "data": files.value(rng)},
-        "custom_message": lambda: {"customType": "ext", "content": rng.choice([files.words(rng), pi_files.blocks(rng)]),
+        "custom_message": lambda: {"customType": rng.choice(["ext", "ext", "interrupted-thinking"]), "content": rng.choice([files.words(rng), pi_files.blocks(rng)]),
                                    "display": rng.random() < 0.7, "attribution": rng.choice(["agent", "user"])},
         "label": lambda: {"targetId": some, **({"label": files.words(rng, 3)} if rng.random() < 0.75 else {})},
         "mode_change": lambda: {"mode": rng.choice(["plan", "none"]), **({"data": {"a": 1}} if rng.random() < 0.5 else {})},

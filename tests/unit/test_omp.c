@@ -605,6 +605,30 @@ static void what_is_not_is_cut(void **state)
 	check_prepare("{'result':'" LONG "','signature':'" LONG "'}", "{'result':'" CUT "','signature':'" CUT "'}");
 }
 
+#define DETAILED(role, details) "{'type':'message','message':{'role':'" role "','details':{" details "},'x':1}}"
+#define TOOL "'serverName':'s','mcpToolName':'t'"
+#define CUT_AT(id) ",'meta':{'truncation':{'artifactId':" id "}}"
+
+static void a_structure_that_its_artifact_has_is_not_stored(void **state)
+{
+	static const char *const whole[] = {
+		DETAILED("toolResult", TOOL ",'structuredContent':{'a':1}"),
+		DETAILED("toolResult", TOOL ",'structuredContent':{'a':1}" CUT_AT("''")),
+		DETAILED("toolResult", TOOL ",'structuredContent':{'a':1}" CUT_AT("7")),
+		DETAILED("toolResult", "'serverName':'s','structuredContent':{'a':1}" CUT_AT("'7'")),
+		DETAILED("toolResult", TOOL ",'other':{'structuredContent':{'a':1}}" CUT_AT("'7'")),
+		DETAILED("assistant", TOOL ",'structuredContent':{'a':1}" CUT_AT("'7'")),
+	};
+
+	(void)state;
+	check_prepare(DETAILED("toolResult", TOOL ",'structuredContent':{'a':1}" CUT_AT("'7'")),
+		      DETAILED("toolResult", TOOL CUT_AT("'7'")));
+	check_prepare(DETAILED("toolResult", TOOL CUT_AT("'7'") ",'y':'" LONG "','structuredContent':null"),
+		      DETAILED("toolResult", TOOL CUT_AT("'7'") ",'y':'" CUT "'"));
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		check_prepare(whole[i], NULL);
+}
+
 static void ciphers_and_images_are_never_cut(void **state)
 {
 	(void)state;
@@ -697,6 +721,7 @@ int main(void)
 		cmocka_unit_test(a_slot_has_256_bytes_whatever_the_title),
 		cmocka_unit_test_teardown(what_is_signed_stays_as_it_is, forget),
 		cmocka_unit_test_teardown(what_is_not_is_cut, forget),
+		cmocka_unit_test_teardown(a_structure_that_its_artifact_has_is_not_stored, forget),
 		cmocka_unit_test_teardown(ciphers_and_images_are_never_cut, forget),
 		cmocka_unit_test_teardown(what_a_stream_left_behind_is_kept_in_part, forget),
 		cmocka_unit_test_teardown(images_are_looked_for_in_more_places, forget),

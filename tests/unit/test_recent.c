@@ -166,6 +166,12 @@ static void assert_agree(struct grove *g)
 	grove_list_free(l);
 }
 
+/* oh-my-pi continues no session in which nobody spoke, unless it has a name. */
+static bool is_unused(const struct grove_list_item *x)
+{
+	return !strcmp(x->agent, "omp") && !x->message_count && !x->name;
+}
+
 /* An agent takes one of those in the list, of which no file is newer. */
 static void assert_goes_on(struct grove *g)
 {
@@ -174,18 +180,20 @@ static void assert_goes_on(struct grove *g)
 	struct grove_session *s;
 	struct grove_list *l;
 	int64_t newest = INT64_MIN;
+	const char *path;
 
 	assert_int_equal(grove_list(g, &opt, &l), 0);
 	assert_int_equal(grove_session_open_recent(g, NULL, &s), 0);
+	path = grove_session_path(s);
 	for (size_t i = 0; i < grove_list_count(l); i++) {
 		const struct grove_list_item *x = grove_list_at(l, i);
 
-		if (x->file_time_ns > newest)
+		if (x->file_time_ns > newest && !is_unused(x))
 			newest = x->file_time_ns;
-		if (!strcmp(x->path, grove_session_path(s)))
+		if (path && !strcmp(x->path, path))
 			found = x;
 	}
-	if (grove_list_count(l)) {
+	if (newest != INT64_MIN) {
 		assert_non_null(found);
 		assert_int_equal(found->file_time_ns, newest);
 	}
@@ -248,9 +256,60 @@ static void last_is_the_first_row_of_a_list(void **state)
 	}
 }
 
+static void put_omp(struct world *w, const char *id, const char *lines, int64_t ms)
+{
+	struct grove_buf path = GROVE_BUF_INIT, bytes = GROVE_BUF_INIT;
+
+	grove__buf_addf(&path, "%s/.omp/agent/sessions/", w->home);
+	assert_int_equal(grove__dialect_find("omp")->paths.project(&w->g->env, w->cwd, &path), 0);
+	make_dirs(path.ptr);
+	grove__buf_addf(&path, "/2026-09-01T00-00-00-000Z_%s.jsonl", id);
+	grove__buf_addf(&bytes, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"timestamp\":"
+				"\"2026-09-01T00:00:00.000Z\",\"cwd\":\"%s\"}\n%s", id, w->cwd, lines);
+	file_put(path.ptr, O_CREAT | O_TRUNC, bytes.ptr, bytes.len);
+	set_time(path.ptr, ms * 1000000);
+	grove__buf_release(&path);
+	grove__buf_release(&bytes);
+}
+
+static void assert_continues(struct world *w, const char *id)
+{
+	struct grove_session *s;
+	struct grove *g = world_grove(w);
+
+	g->env.tty = NULL;
+	assert_int_equal(grove_session_open_recent(g, NULL, &s), 0);
+	if (id)
+		assert_string_equal(grove_session_id(s), id);
+	else
+		assert_true(strncmp(grove_session_id(s), "00000000", 8));
+	grove_session_close(s);
+	grove_close(g);
+}
+
+#define OMP_ENTRY(type, more) "{\"type\":\"" type "\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":" \
+	"\"2026-09-01T00:00:00.000Z\"" more "}\n"
+
+static void oh_my_pi_continues_what_was_used(void **state)
+{
+	struct world *w = *state;
+
+	put_omp(w, "00000000-0000-7000-8000-000000000001", "", 1000);
+	assert_continues(w, NULL);
+	put_omp(w, "00000000-0000-7000-8000-000000000002",
+		OMP_ENTRY("message", ",\"message\":{\"role\":\"user\",\"content\":\"x\"}"), 1001);
+	put_omp(w, "00000000-0000-7000-8000-000000000003",
+		OMP_ENTRY("thinking_level_change", ",\"thinkingLevel\":\"low\""), 1002);
+	assert_continues(w, "00000000-0000-7000-8000-000000000002");
+	put_omp(w, "00000000-0000-7000-8000-000000000004",
+		OMP_ENTRY("compaction", ",\"summary\":\"s\",\"shortSummary\":\"named\",\"firstKeptEntryId\":\"\""), 1003);
+	assert_continues(w, "00000000-0000-7000-8000-000000000004");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_TEST(oh_my_pi_continues_what_was_used),
 		cmocka_unit_test(last_is_the_first_row_of_a_list),
 	};
 

@@ -678,6 +678,23 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 	return rc;
 }
 
+static void mention_databases(struct grove *g, const struct grove_list_options *opt)
+{
+	struct grove_buf database = GROVE_BUF_INIT;
+	struct grove_detail why;
+
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		const struct grove__root *r = &g->roots[i];
+
+		if (!r->dir || (opt->agent && strcmp(opt->agent, r->agent)) ||
+		    !grove__world_gave_up(r->dir, &database))
+			continue;
+		grove__fail(&why, GROVE_ENOTSUP, database.ptr, "%s keeps its sessions here now, where grove does not read them", r->agent);
+		grove__hidden_mention(g, &why);
+	}
+	grove__buf_release(&database);
+}
+
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d)
 {
@@ -696,6 +713,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	}
 	for (size_t i = 0; i < g->nr_roots; i++)
 		li.has_archive |= g->roots[i].archive;
+	mention_databases(g, opt);
 	pthread_mutex_init(&li.lock, NULL);
 	pthread_cond_init(&li.loading, NULL);
 	grove__arena_init(&li.names);

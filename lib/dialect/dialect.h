@@ -515,6 +515,11 @@ struct grove__dialect_paths {
 	 */
 	int (*apart)(const struct grove__env *env, const char *root, const char *session,
 		     int (*fn)(void *payload, const char *dir, const char *name), void *payload);
+	/*
+	 * Optional. Names the database for which an agent may have given up the logs at or
+	 * below `path`. Returns 1 if no such agent has logs there.
+	 */
+	int (*database)(const char *path, struct grove_buf *out);
 	/* Optional flags. */
 	bool artifacts;              /* files next to a session belong to it */
 	bool real_cwd;               /* links to a directory are the same directory */

@@ -425,6 +425,7 @@ const struct grove__dialect grove__dialect_pi = {
 	},
 	.paths = {
 		.roots = grove__pi_roots,
+		.database = grove__pi_database,
 		.project = grove__pi_project,
 		.file_name = grove__pi_file_name,
 		.parse_file_name = grove__pi_parse_file_name,

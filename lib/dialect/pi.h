@@ -140,6 +140,7 @@ int grove__pi_clean_name(struct grove_slice name, struct grove_buf *out);
 int grove__pi_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 int grove__pi_file_name(int64_t time, const char *id, struct grove_buf *out);
 bool grove__pi_parse_file_name(struct grove_slice name, int64_t *time, struct grove_slice *id);
+int grove__pi_database(const char *path, struct grove_buf *out);
 int grove__pi_roots(const struct grove__env *env,
 		    int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
 		    void *payload);

@@ -191,6 +191,20 @@ static const char *variable(const struct grove__env *env, const char *name)
 	return v && *v ? v : NULL;
 }
 
+/* OpenClaw, from 2026.8 on: agents/ID/agent/openclaw-agent.sqlite in place of agents/ID/sessions. */
+int grove__pi_database(const char *path, struct grove_buf *out)
+{
+	static const char agents[] = "/agents/", logs[] = "/sessions";
+
+	for (const char *p = path; (p = strstr(p, agents)); p++) {
+		const char *end = strchr(p + sizeof(agents) - 1, '/');
+
+		if (end && !strncmp(end, logs, sizeof(logs) - 1) && strchr("/", end[sizeof(logs) - 1]))
+			return grove__buf_addf(out, "%.*s/agent/openclaw-agent.sqlite", (int)(end - path), path);
+	}
+	return 1;
+}
+
 int grove__pi_roots(const struct grove__env *env,
 		    int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
 		    void *payload)

@@ -562,6 +562,8 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 			path = (struct grove_buf)GROVE_BUF_INIT;
 		}
 	}
+	if (!rc && out->path)
+		rc = grove__world_may_write(g, out->path, d);
 	out->dialect = dialect;
 	if (!strcmp(out->agent ? out->agent : "", "grove"))
 		out->agent = dialect->name;

@@ -177,6 +177,11 @@ static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail 
 	return 0;
 }
 
+static int may_write(const struct jsonl_store *st, const char *path, struct grove_detail *d)
+{
+	return st->guard ? st->guard(st->guard_payload, path, d) : 0;
+}
+
 static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
 		      struct grove_store_log **out, struct grove_detail *d)
 {
@@ -193,6 +198,8 @@ static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsig
 	log->values = values.ptr;
 	if (!rc && *key->subpath && flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE))
 		rc = grove__jsonl_inside(grove__jsonl_store(st), log->path, d);
+	if (!rc && flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE))
+		rc = may_write(grove__jsonl_store(st), log->path, d);
 	if (!rc)
 		rc = open_file(log, flags, d);
 	if (rc) {
@@ -813,6 +820,8 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 
 	if (!rc)
 		rc = grove__jsonl_path(js, to, &b, d);
+	if (!rc)
+		rc = may_write(js, b.ptr, d);
 	if (!rc) {
 		err = grove__sys_lstat(a.ptr, &s);
 		if (err)
@@ -852,6 +861,14 @@ void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void
 		return;
 	grove__jsonl_store(st)->hidden = fn;
 	grove__jsonl_store(st)->hidden_payload = payload;
+}
+
+void grove__store_guard(struct grove_store *st, grove__guard_fn *fn, void *payload)
+{
+	if (st->ops->list != jsonl_list)
+		return;
+	grove__jsonl_store(st)->guard = fn;
+	grove__jsonl_store(st)->guard_payload = payload;
 }
 
 static void jsonl_close(struct grove_store *st)

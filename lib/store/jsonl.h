@@ -16,6 +16,8 @@ struct jsonl_store {
 	char *url;
 	grove__hidden_fn *hidden;  /* may be NULL */
 	void *hidden_payload;
+	grove__guard_fn *guard;    /* may be NULL */
+	void *guard_payload;
 };
 
 /*

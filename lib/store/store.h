@@ -163,6 +163,12 @@ int grove__store_mysql_open(struct grove_store **out, const char *rest, struct g
 typedef bool grove__hidden_fn(void *payload, bool top, const struct grove_detail *why);
 void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload);
 /*
+ * Calls `fn` before a log of a file store is opened for writing or gets another name;
+ * its error, if any, is returned instead. Other stores do not call it.
+ */
+typedef int grove__guard_fn(void *payload, const char *path, struct grove_detail *d);
+void grove__store_guard(struct grove_store *st, grove__guard_fn *fn, void *payload);
+/*
  * Calls `fn` with each directory that a listing of the file store at `root` reads, before
  * it is looked into; `deep`: those of sessions as well. A non-zero result of `fn` ends it
  * and is returned. GROVE_EACCESS if one cannot be read.

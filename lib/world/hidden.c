@@ -36,7 +36,7 @@ static bool is_new(struct grove__hidden *h, const char *path)
 	return true;
 }
 
-void grove__hidden_add(struct grove *g, const struct grove_detail *why)
+static void add(struct grove *g, const struct grove_detail *why, bool counts)
 {
 	bool tell = true;
 
@@ -44,13 +44,23 @@ void grove__hidden_add(struct grove *g, const struct grove_detail *why)
 	if (!g->hidden)
 		g->hidden = calloc(1, sizeof(*g->hidden));
 	if (g->hidden) {
-		g->hidden->nr++;
-		g->hidden->nr_failed += why->code == GROVE_EIO;
+		g->hidden->nr += counts;
+		g->hidden->nr_failed += counts && why->code == GROVE_EIO;
 		tell = is_new(g->hidden, why->path);
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (tell && g->warn)
 		g->warn(g->warn_payload, GROVE_SEVERITY_WARNING, why);
+}
+
+void grove__hidden_add(struct grove *g, const struct grove_detail *why)
+{
+	add(g, why, true);
+}
+
+void grove__hidden_mention(struct grove *g, const struct grove_detail *why)
+{
+	add(g, why, false);
 }
 
 bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)

@@ -104,6 +104,35 @@ int grove__world_secret(const struct grove *g, const char *url, struct grove_buf
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }
 
+bool grove__world_gave_up(const char *path, struct grove_buf *database)
+{
+	const struct grove__dialect *dialect;
+	struct grove__sys_stat st;
+
+	for (unsigned i = 0; (dialect = grove__dialect_at(i)); i++) {
+		grove__buf_clear(database);
+		if (dialect->paths.database && !dialect->paths.database(path, database) &&
+		    !grove__sys_stat(database->ptr, &st))
+			return true;
+	}
+	return false;
+}
+
+/* A file beside the database of its agent is never read, and may keep the agent from starting. */
+int grove__world_may_write(void *payload, const char *path, struct grove_detail *d)
+{
+	struct grove_buf database = GROVE_BUF_INIT;
+	int rc = 0;
+
+	(void)payload;
+	if (grove__world_gave_up(path, &database))
+		rc = grove__fail(d, GROVE_ENOTSUP, path,
+				 "nothing is written here: the agent keeps its sessions in %.1000s now",
+				 database.ptr);
+	grove__buf_release(&database);
+	return rc;
+}
+
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d)
 {
@@ -114,8 +143,10 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
 	rc = rc ? rc : grove__store_open_of(&g->store_types, &inner, full.ptr, d);
 	grove__buf_release(&full);
 	*out = inner;
-	if (!rc)
+	if (!rc) {
 		grove__store_tell_hidden(inner, grove__hidden_note, g);
+		grove__store_guard(inner, grove__world_may_write, g);
+	}
 	if (rc || !g->trace)
 		return rc;
 	rc = grove__store_trace_open(out, inner, g->trace, g->trace_payload, d);
@@ -209,13 +240,15 @@ static int found_dir(struct finder *f, const char *dir)
 static int found_name(void *payload, const char *name)
 {
 	struct finder *f = payload;
-	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_buf b = GROVE_BUF_INIT, database = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
 	int rc = grove__buf_addf(&b, "%s%s%s", f->before, name, f->after);
 
-	if (!rc && name[0] != '.' && !grove__sys_stat(b.ptr, &st) && st.type == SYS_DIR)
+	if (!rc && name[0] != '.' &&
+	    ((!grove__sys_stat(b.ptr, &st) && st.type == SYS_DIR) || grove__world_gave_up(b.ptr, &database)))
 		rc = found_dir(f, b.ptr);
 	grove__buf_release(&b);
+	grove__buf_release(&database);
 	return rc;
 }
 

@@ -90,6 +90,8 @@ void grove__world_unref(struct grove *g);
 bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why);
 /* The same for anything else that was skipped although it may be a session. */
 void grove__hidden_add(struct grove *g, const struct grove_detail *why);
+/* Reports, but does not count, what grove cannot read at all. */
+void grove__hidden_mention(struct grove *g, const struct grove_detail *why);
 /* Returns how many so far. Called before work that must be complete. */
 uint64_t grove__hidden_count(struct grove *g);
 /* Returns how many of them failed with an I/O error rather than for lack of permission. */
@@ -111,6 +113,13 @@ int grove__world_store_url(const struct grove *g, const char *url, struct grove_
  * gets it from a file, if $GROVE_STORE_PASSWORD_FILE names one.
  */
 int grove__world_secret(const struct grove *g, const char *url, struct grove_buf *out, struct grove_detail *d);
+/*
+ * Returns true if the agent whose sessions were at or below `path` keeps them in a
+ * database now, and names that.
+ */
+bool grove__world_gave_up(const char *path, struct grove_buf *database);
+/* A grove__guard_fn: GROVE_ENOTSUP for a path where that is so. */
+int grove__world_may_write(void *payload, const char *path, struct grove_detail *d);
 /* Opens a store, with tracing if the caller asked for it. */
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d);

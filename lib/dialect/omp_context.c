@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/idmap.h"
+#include "js/js.h"
 #include "json/edit.h"
 #include "json/value.h"
 #include "json/write.h"
@@ -171,6 +172,9 @@ static int put_custom(struct grove_buf *out, struct grove_slice line)
 	int rc;
 
 	if (grove__json_type_of(content) != JSON_STRING && grove__json_type_of(content) != JSON_ARRAY)
+		return 1;
+	/* the program says these anew each time */
+	if (grove__json_string_is(type, "prewalk-plan") || grove__json_string_is(type, "vibe-mode-context"))
 		return 1;
 	rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
 	rc = rc ? rc : grove__xcsh_put_member(out, "customType", type.len ? type : grove__slice_str("\"custom-message\""));
@@ -346,6 +350,46 @@ static int strip(struct settling *s, struct grove_slice content, struct grove_bu
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
+/* Is there any text that is not blank under this name? */
+static int has_words(struct settling *s, struct grove_slice block, const char *name, bool *yes)
+{
+	struct grove_slice raw = grove__json_get(block, name);
+	int rc = 0;
+
+	if (!*yes && grove__json_type_of(raw) == JSON_STRING)
+		*yes = grove__js_trim(text_of(&s->tmp, raw, &rc)).len;
+	return rc;
+}
+
+/* A block of a kind that is not known says something. */
+static int says_something(struct settling *s, struct grove_slice block, bool *yes)
+{
+	struct grove_slice type = grove__json_get(block, "type");
+	int rc;
+
+	if (grove__json_string_is(type, "text"))
+		return has_words(s, block, "text", yes);
+	if (grove__json_string_is(type, "redactedThinking"))
+		return has_words(s, block, "data", yes);
+	*yes = !grove__json_string_is(type, "thinking") && !grove__json_string_is(type, "fallback");
+	if (!grove__json_string_is(type, "thinking"))
+		return 0;
+	rc = has_words(s, block, "thinking", yes);
+	return rc ? rc : has_words(s, block, "thinkingSignature", yes);
+}
+
+static int ended_in_words(struct settling *s, struct grove_slice m, bool *yes)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	*yes = !grove__json_string_is(grove__json_get(m, "stopReason"), "error");
+	grove__json_iter_init(&it, grove__json_get(m, "content"));
+	while (!rc && !*yes && grove__json_next(&it))
+		rc = says_something(s, it.value, yes);
+	return rc;
+}
+
 /*
  * Returns 1 if the reply is left out; otherwise *m is what is sent, perhaps unchanged.
  * `noted`: what it was thinking when it was stopped follows.
@@ -357,8 +401,10 @@ static int settle_reply(struct settling *s, struct grove_slice *m, bool noted)
 	struct grove_buf blocks = GROVE_BUF_INIT;
 	size_t left;
 	bool any;
-	int rc;
+	int rc = noted ? ended_in_words(s, *m, &noted) : 0;
 
+	if (rc)
+		return rc;
 	/* it was retried, so its results may also belong to the other attempt */
 	if (grove__json_truthy(grove__json_get(*m, "retryRecovery")))
 		return 1;

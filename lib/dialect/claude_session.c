@@ -489,8 +489,10 @@ static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *of
  */
 static struct grove_slice said_without_message(struct grove_slice line)
 {
-	struct grove_slice said = grove__claude_queued(grove__json_get(line, "attachment"));
+	struct grove_slice said = { NULL, 0 };
 
+	if (grove__json_string_is(grove__json_get(line, "type"), "attachment"))
+		said = grove__claude_queued(grove__json_get(line, "attachment"));
 	if (said.ptr || !grove__json_string_is(grove__json_get(line, "subtype"), "local_command"))
 		return said;
 	said = grove__json_get(line, "content");

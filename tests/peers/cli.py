@@ -106,11 +106,11 @@ def marks(messages):
     """Who said which of the texts; thoughts are not compared, the program sends those of its own model only."""
     out = []
     for message in messages:
-        content = message["content"]
+        content = message.get("content")
         for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            if block["type"] in ("thinking", "redacted_thinking"):
+            if isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking"):
                 continue
-            out += [f"{message['role']} {m}" for m in MARK.findall(driver.text(block))]
+            out += [f"{message.get('role')} {m}" for m in MARK.findall(driver.text(block))]
     return out
 
 

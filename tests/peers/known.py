@@ -189,15 +189,24 @@ def can_be_listed(file):
             return {**e, "message": {"role": "none"}}
         return {**e, "message": {**message, "content": ""}}
 
+    def unlisted(message):
+        content = message.get("content", "") if isinstance(message, dict) else None
+        return not isinstance(content, (str, list)) or isinstance(content, list) and None in content
+
     def wrong(e):
-        message = e.get("message")
-        return (e.get("type") == "session_info" and not isinstance(e.get("name"), str)) or e.get("type") == "message" and (
-            not isinstance(message, dict) or "content" in message and not isinstance(message["content"], (str, list)))
+        return (e.get("type") == "session_info" and not isinstance(e.get("name"), str)
+                or e.get("type") == "message" and unlisted(e.get("message")))
     return replace(file, wrong, new)
 
 
 def strange_ids(file, question, theirs, ours):
     return "strange id" in file.odd
+
+
+def ids_are_values(file, question, theirs, ours):
+    """An entry without an id, or without the id of a parent, where the peer compares what is not there."""
+    return any(not isinstance(e.get("id"), str) or "parentId" not in e or not isinstance(e["parentId"], (str, type(None)))
+               for e in file.entries())
 
 
 def labels_are_texts(file):
@@ -309,6 +318,17 @@ def in_a_long_circle(file, question, theirs, ours):
     return False
 
 
+def queued_in_a_circle(file, question, theirs, ours):
+    """A prompt typed while the agent worked is in such a circle, or below it."""
+    return in_a_long_circle(file, question, theirs, ours) and any(e.get("type") == "attachment" for e in file.entries())
+
+
+def but_for_nothing(file, question, theirs, ours):
+    """The peer shows records that have no message, too."""
+    bare = {e.get("uuid") for e in file.entries() if e.get("type") in ("user", "assistant") and not e.get("message")}
+    return bool(bare) and isinstance(theirs, list) and [m for m in theirs if m is not None and str(m) not in bare] == ours
+
+
 def in_far_parts(file, question, theirs, ours):
     """A record of a reply after records that are neither its own nor results nor attachments."""
     last, between, at = {}, 0, None
@@ -374,10 +394,13 @@ OMP = [
     Known("omp", "a line that is `null`", mend=no_nulls),
     Known("omp", "a value that is not an object; as the last line, also an object with neither `id` nor `parentId`", mend=objects_alone),
     SHORT_SUMMARY,
+    Known("omp", "an entry without an id, or with one that is not a string, and parents that are not strings", frozenset(["tree"]),
+          excuses=ids_are_values),
     Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]
 
 NO_SESSION = "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone"
+CIRCLE = "a cycle of three or more, or one that runs through a repeated uuid"
 SIDE_PROMPT = Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts)
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
@@ -387,6 +410,8 @@ SDK = [
     Known("sdk", NO_SESSION, frozenset(["list"]), excuses=no_session),
     Known("sdk", "a boundary that keeps a segment of which an end is missing", frozenset(["messages", "contents"]), mend=whole_segments),
     SIDE_PROMPT,
+    Known("sdk", "a `user` or `assistant` record without a message", frozenset(["contents", "messages"]), excuses=but_for_nothing),
+    Known("sdk", CIRCLE, frozenset(["contents", "messages"]), excuses=queued_in_a_circle),
 ]
 
 AGENT = SDK + [Known("sdk", "a system or progress record in a sub-agent's file", mend=no_notes)]
@@ -395,7 +420,7 @@ CLI = [
     Known("cli", "resuming a session", frozenset(["parent"]), excuses=below_an_open_call),
     Known("cli", "records of a reply with other replies between them", excuses=in_far_parts),
     Known("cli", NO_SESSION, excuses=nothing_to_resume),
-    Known("cli", "a cycle of three or more, or one that runs through a repeated uuid", excuses=in_a_long_circle),
+    Known("cli", CIRCLE, excuses=in_a_long_circle),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
           excuses=below_what_is_sent),
 ]

@@ -58,7 +58,7 @@ def body(rng, ms, ids, way):
                                "tokensBefore": rng.choice([0, 1000])},
         "branch_summary": lambda: {"fromId": rng.choice([some, "root"]), "summary": rng.choice(["", files.words(rng)])},
         "custom": lambda: {"customType": "ext", "data": files.value(rng)},
-        "custom_message": lambda: {"customType": rng.choice(["ext", "ext", "interrupted-thinking"]), "content": rng.choice([files.words(rng), pi_files.blocks(rng)]),
+        "custom_message": lambda: {"customType": rng.choice(["ext", "ext", "ext", "interrupted-thinking", "interrupted-thinking", "prewalk-plan"]), "content": rng.choice([files.words(rng), pi_files.blocks(rng)]),
                                    "display": rng.random() < 0.7, "attribution": rng.choice(["agent", "user"])},
         "label": lambda: {"targetId": some, **({"label": files.words(rng, 3)} if rng.random() < 0.75 else {})},
         "mode_change": lambda: {"mode": rng.choice(["plan", "none"]), **({"data": {"a": 1}} if rng.random() < 0.5 else {})},

@@ -1,4 +1,4 @@
-"""pi 1.5.0: files that both read, programs that both carry out."""
+"""pi 1.5.2: files that both read, programs that both carry out."""
 import os
 import pathlib
 import re

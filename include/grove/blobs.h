@@ -34,7 +34,6 @@ struct grove_blobs;
 GROVE_API int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out);
 GROVE_API void grove_blobs_close(struct grove_blobs *b);
 GROVE_API void grove_blobs_error(struct grove_blobs *b, struct grove_detail *out);
-GROVE_API const char *grove_blobs_dir(const struct grove_blobs *b);
 
 enum grove_blobs_put_flags {
 	/* Accept a file with the right name and size without comparing its bytes. */
@@ -73,8 +72,6 @@ GROVE_API int grove_blobs_sync(struct grove_blobs *b);
  * there is no such blob, GROVE_EDAMAGED if the bytes are not those that were put.
  */
 GROVE_API int grove_blobs_get(struct grove_blobs *b, const char *what, struct grove_buf *out);
-/* Returns 1 if there is a blob of that name, 0 if not, without reading its bytes. */
-GROVE_API int grove_blobs_has(struct grove_blobs *b, const char *what);
 /* Appends the path of the file that holds the blob, or would hold it. */
 GROVE_API int grove_blobs_path(struct grove_blobs *b, const char *what, struct grove_buf *out);
 
@@ -142,13 +139,6 @@ typedef int grove_blob_item_fn(void *payload, const struct grove_blob_item *i);
 GROVE_API int grove_blobs_gc(struct grove_blobs *b, const struct grove_blobs_gc_options *opt,
 			     grove_blob_item_fn *fn, void *payload,
 			     struct grove_blobs_gc_result *result);
-
-/*
- * Stores bytes durably among the blobs of the session's agent. Returns
- * GROVE_ENOTSUP if the agent has none.
- */
-GROVE_API int grove_session_blob_put(struct grove_session *s, struct grove_slice bytes,
-				     char ref[GROVE_BLOB_REF_MAX]);
 
 #ifdef __cplusplus
 }

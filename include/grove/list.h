@@ -137,8 +137,6 @@ GROVE_API int grove_list(struct grove *g, const struct grove_list_options *opt,
 			 struct grove_list **out);
 GROVE_API size_t grove_list_count(const struct grove_list *l);
 GROVE_API const struct grove_list_item *grove_list_at(const struct grove_list *l, size_t i);
-/* Returns how many sessions there would be without `limit`. */
-GROVE_API size_t grove_list_total(const struct grove_list *l);
 /*
  * Appends what user and assistant said in session `i`, on all branches: the texts
  * of all messages, separated by spaces (pi's allMessagesText). Reads the session.

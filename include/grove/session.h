@@ -119,14 +119,6 @@ GROVE_API size_t grove_session_pending(const struct grove_session *s);
 GROVE_API int grove_session_ensure(struct grove_session *s);
 /* Waits until everything appended so far is on disk. A deferred session stays deferred. */
 GROVE_API int grove_session_sync(struct grove_session *s);
-/*
- * Closes the descriptor of the session's file until the next call on the session opens
- * it again, for programs that keep many sessions and never close them. Costs an open
- * and a close: call it when the session is idle, not after each append. Sessions in
- * databases and in memory have no descriptor of their own. Returns 1, and does nothing,
- * while there is a view of the session. A handle that has a lease keeps its descriptor.
- */
-GROVE_API int grove_session_rest(struct grove_session *s);
 /* Reads what others have appended. Returns 1 if there was something, 0 if not. */
 GROVE_API int grove_session_refresh(struct grove_session *s);
 
@@ -241,8 +233,8 @@ GROVE_API int grove_session_submit(struct grove_session *s, const struct grove_s
 GROVE_API int grove_session_flush(struct grove_session *s, enum grove_sync sync);
 
 /*
- * One call for each kind of entry. Text is UTF-8; arguments that end in _json are JSON,
- * or NULL if absent.
+ * Entries that each agent writes in its own way. Text is UTF-8; members that end in _json
+ * are JSON, or NULL if absent.
  */
 GROVE_API int grove_session_append_thinking_level(struct grove_session *s, const char *level,
 						  const struct grove_append_options *opt,
@@ -271,28 +263,6 @@ GROVE_API int grove_session_append_compaction(struct grove_session *s,
 					      const struct grove_compaction *c,
 					      const struct grove_append_options *opt,
 					      struct grove_append_result *out);
-GROVE_API int grove_session_append_custom(struct grove_session *s, const char *type,
-					  const char *data_json,
-					  const struct grove_append_options *opt,
-					  struct grove_append_result *out);
-enum grove_custom_flags {
-	GROVE_CUSTOM_HIDDEN = 1     /* the agent does not show it to people */
-};
-GROVE_API int grove_session_append_custom_message(struct grove_session *s, const char *type,
-						  const char *content_json, const char *details_json,
-						  unsigned flags,
-						  const struct grove_append_options *opt,
-						  struct grove_append_result *out);
-GROVE_API int grove_session_append_usage(struct grove_session *s, const char *kind,
-					 const char *provider, const char *model,
-					 const char *usage_json, const char *note,
-					 const struct grove_append_options *opt,
-					 struct grove_append_result *out);
-/* `replacement_json`: {"content":…}; NULL: the target is dropped from the context. */
-GROVE_API int grove_session_append_context_edit(struct grove_session *s, const char *target,
-						const char *replacement_json,
-						const struct grove_append_options *opt,
-						struct grove_append_result *out);
 /*
  * Labels an entry; NULL or "" clears the label ("" is written, as agents do). Returns
  * GROVE_ENOTFOUND if there is no such entry.
@@ -383,28 +353,12 @@ GROVE_API int grove_session_continue(struct grove_session *s, const char *id,
 
 /* ------------------------------------------------------------------- change */
 
-/* An entry of a log: in a view, or while it is rewritten. */
-struct grove_entry;
-
-/*
- * Decides about an entry. Returns 0 with its new JSON in `out`, 1 to leave it as it is,
- * or a negative error, which ends the work with nothing changed.
- */
-typedef int grove_edit_fn(void *payload, const struct grove_entry *e, struct grove_slice json,
-			  struct grove_buf *out);
-/*
- * Calls `fn` for every entry and rewrites the log, atomically: the entries that it
- * changed, and every other line as it was. An entry keeps its type, its id and its
- * parent (else GROVE_EINVAL). Returns GROVE_ECONFLICT if another program has the log
- * open for writing, unless the session was opened with GROVE_OPEN_FORCE. *changed is
- * the number of changed entries; `changed` may be NULL.
- */
-GROVE_API int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn,
-					    void *payload, uint64_t *changed);
 /*
  * Replaces one value in one entry, for instance the arguments of a tool call. `pointer`
  * is a JSON pointer: "/message/content/0/arguments". Returns GROVE_ENOTFOUND if there
- * is no such entry, or no such value.
+ * is no such entry, or no such value, GROVE_ECONFLICT if the log has to be rewritten and
+ * another program has it open for writing, unless the session was opened with
+ * GROVE_OPEN_FORCE.
  */
 GROVE_API int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
 				   const char *value_json);
@@ -480,33 +434,6 @@ GROVE_API int grove_session_value_put(struct grove_session *s, const char *name,
 GROVE_API int grove_session_value_get(struct grove_session *s, const char *name,
 				      struct grove_buf *out);
 
-/* ---------------------------------------------------------------- artifacts */
-
-/*
- * Artifacts: the output of tools, in files next to the session: DIR/ID.TOOL.log, where
- * DIR is the session's path without .jsonl. They are moved, forked and deleted with it.
- * GROVE_ENOTSUP for agents that have none.
- */
-/*
- * Stores bytes; *id is the next free number. Appends the file's path to `path`, unless
- * that is NULL.
- */
-GROVE_API int grove_session_artifact_save(struct grove_session *s, const char *tool,
-					  struct grove_slice bytes, uint64_t *id,
-					  struct grove_buf *path);
-/* The same, but empty: a file for the caller to write to. */
-GROVE_API int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
-					 struct grove_buf *path);
-/* Gets the path of one, or its bytes. GROVE_ENOTFOUND. */
-GROVE_API int grove_session_artifact_path(struct grove_session *s, uint64_t id,
-					  struct grove_buf *path);
-GROVE_API int grove_session_artifact_get(struct grove_session *s, uint64_t id,
-					 struct grove_buf *bytes);
-/* A non-zero result ends the list and is returned. */
-typedef int grove_artifact_fn(void *payload, uint64_t id, const char *name, uint64_t size);
-GROVE_API int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn,
-					  void *payload);
-
 /* --------------------------------------------------------------- sub-agents */
 
 /* A sub-agent of a session; members are NULL if unknown. */
@@ -531,39 +458,6 @@ typedef int grove_subagent_fn(void *payload, const struct grove_subagent *a);
  * GROVE_ENOTSUP for agents that store nothing about sub-agents (all but Claude Code).
  */
 GROVE_API int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload);
-/* Gets the metadata of one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
-GROVE_API int grove_session_subagent_meta_get(struct grove_session *s, const char *agent_id,
-					   struct grove_buf *out);
-/*
- * Replaces it, atomically; the agent need not have a transcript yet. GROVE_EJSON,
- * GROVE_EINVAL.
- */
-GROVE_API int grove_session_subagent_meta_put(struct grove_session *s, const char *agent_id,
-					   struct grove_slice json);
-
-/*
- * Sets the group of a sub-agent that has neither a transcript nor metadata yet: both
- * will go there ("workflows/RUN"; "" or NULL: none). Existing files stay where they
- * are. Known to this handle only. GROVE_EINVAL, GROVE_ENOTSUP.
- */
-GROVE_API int grove_session_subagent_group(struct grove_session *s, const char *agent_id, const char *group);
-/*
- * Appends the path of a sub-agent's transcript, which need not exist yet: a session of
- * its own, to be opened or created (grove_create_options.path) there. GROVE_EINVAL;
- * GROVE_ENOTSUP in a store without paths.
- */
-GROVE_API int grove_session_subagent_path(struct grove_session *s, const char *agent_id,
-				       struct grove_buf *out);
-
-/* Agents that run on another machine: each has a JSON record here, but no transcript. */
-typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);
-GROVE_API int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn,
-					  void *payload);
-GROVE_API int grove_session_remote_agent_get(struct grove_session *s, const char *id,
-					     struct grove_buf *out);
-GROVE_API int grove_session_remote_agent_put(struct grove_session *s, const char *id,
-					     struct grove_slice json);
-
 #ifdef __cplusplus
 }
 #endif

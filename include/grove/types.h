@@ -124,7 +124,6 @@ struct grove_sink {
 
 /* The version of the library, which may be later than this header. */
 GROVE_API const char *grove_version(void);
-GROVE_API unsigned grove_version_number(void);
 /* A few words for an error code: "not found". */
 GROVE_API const char *grove_strerror(int code);
 /* The code as scripts see it in JSON: "NOTFOUND". */

@@ -105,8 +105,6 @@ GROVE_API const struct grove_usage_row *grove_usage_at(const struct grove_usage 
  */
 GROVE_API const struct grove_usage_row *grove_usage_stack_at(const struct grove_usage *u, size_t row,
 							     size_t i);
-/* Returns how many replies were left out because another log has them, too. */
-GROVE_API uint64_t grove_usage_copies(const struct grove_usage *u);
 /* Sorted by `total`, largest first. Returns NULL after the last. */
 GROVE_API const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u,
 								     size_t i);

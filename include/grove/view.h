@@ -281,14 +281,6 @@ struct grove_context_options {
 GROVE_API int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
 
-/*
- * Lists the entries that a context consists of, in its order: the last compaction,
- * what it kept, and what came after it, including entries that say nothing to a
- * model (pi's buildContextEntries). `opt` is as for grove_view_context().
- */
-GROVE_API int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,
-					 struct grove_rows *out);
-
 /* A message of a context. It is valid until the function that receives it returns. */
 struct grove_message {
 	uint32_t entry;            /* the entry it comes from; GROVE_NO_ENTRY: it is not stored */

@@ -21,11 +21,6 @@ const char *grove_version(void)
 	return GROVE_VERSION;
 }
 
-unsigned grove_version_number(void)
-{
-	return GROVE_VERSION_NUMBER;
-}
-
 /* ------------------------------------------------------------------ buffers */
 
 int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
@@ -175,11 +170,6 @@ void grove_list_free(struct grove_list *l)
 	grove__list_release(l);
 	grove__world_unref(l->g);
 	free(l);
-}
-
-size_t grove_list_total(const struct grove_list *l)
-{
-	return l->total;
 }
 
 int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out)
@@ -464,13 +454,6 @@ int grove_session_sync(struct grove_session *s)
 	return grove__api_session_told(s, grove__session_sync(s, grove__fail_clear(&d)), &d);
 }
 
-int grove_session_rest(struct grove_session *s)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__session_rest(s));
-}
-
 int grove_session_refresh(struct grove_session *s)
 {
 	struct grove_detail d;
@@ -634,53 +617,6 @@ int grove_session_append_compaction(struct grove_session *s, const struct grove_
 	}, opt, out);
 }
 
-int grove_session_append_custom(struct grove_session *s, const char *type, const char *data_json,
-				const struct grove_append_options *opt,
-	struct grove_append_result *out)
-{
-	struct grove__entry_spec spec = { .kind = GROVE_KIND_CUSTOM, .custom = { type, data_json } };
-
-	return append_spec(s, &spec, opt, out);
-}
-
-int grove_session_append_custom_message(struct grove_session *s, const char *type,
-					const char *content_json, const char *details_json,
-					unsigned flags, const struct grove_append_options *opt,
-	struct grove_append_result *out)
-{
-	struct grove__entry_spec spec = {
-		.kind = GROVE_KIND_CUSTOM_MESSAGE,
-		.custom_message = { type, content_json, details_json, !(flags & GROVE_CUSTOM_HIDDEN) },
-	};
-
-	return append_spec(s, &spec, opt, out);
-}
-
-int grove_session_append_usage(struct grove_session *s, const char *kind, const char *provider,
-			       const char *model, const char *usage_json, const char *note,
-			       const struct grove_append_options *opt,
-	struct grove_append_result *out)
-{
-	struct grove__entry_spec spec = {
-		.kind = GROVE_KIND_USAGE,
-		.usage = { kind, provider, model, usage_json, note },
-	};
-
-	return append_spec(s, &spec, opt, out);
-}
-
-int grove_session_append_context_edit(struct grove_session *s, const char *target,
-				      const char *replacement_json, const struct grove_append_options *opt,
-	struct grove_append_result *out)
-{
-	struct grove__entry_spec spec = {
-		.kind = GROVE_KIND_CONTEXT_EDIT,
-		.context_edit = { target, replacement_json },
-	};
-
-	return append_spec(s, &spec, opt, out);
-}
-
 int grove_session_append_label(struct grove_session *s, const char *target, const char *label,
 			const struct grove_append_options *opt,
 	struct grove_append_result *out)
@@ -712,15 +648,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, enum grove
 	return appended(s, rc, &r, out, &d);
 }
 
-/* ---------------------------------------------------- changes and artifacts */
-
-int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn, void *payload,
-				  uint64_t *changed)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__session_rewrite_entries(s, fn, payload, changed, &d));
-}
+/* ------------------------------------------------------------------ changes */
 
 int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
 			 const char *value_json)
@@ -745,41 +673,6 @@ int grove_session_forget(struct grove_session *s, const char *id, uint64_t *reli
 	struct grove_detail d;
 
 	return IN_SESSION(s, &d, forget(s, id, relinked, &d));
-}
-
-int grove_session_artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
-				uint64_t *id, struct grove_buf *path)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__artifact_save(s, tool, bytes, id, path, &d));
-}
-
-int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
-			       struct grove_buf *path)
-{
-	return grove_session_artifact_save(s, tool, grove__slice(NULL, 0), id, path);
-}
-
-int grove_session_artifact_path(struct grove_session *s, uint64_t id, struct grove_buf *path)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__artifact_get(s, id, NULL, path, &d));
-}
-
-int grove_session_artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__artifact_get(s, id, bytes, NULL, &d));
-}
-
-int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn, void *payload)
-{
-	struct grove_detail d;
-
-	return IN_SESSION(s, &d, grove__artifact_list(s, fn, payload, &d));
 }
 
 /* --------------------------------------------------------------------- leaf */

@@ -64,12 +64,6 @@ void grove_blobs_error(struct grove_blobs *b, struct grove_detail *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
-const char *grove_blobs_dir(const struct grove_blobs *b)
-{
-	return b->store ? grove__blobs_dir(b->store) : NULL;
-}
-
-/* Accepts a reference, or only its digits. */
 static int parse(const char *what, char hash[GROVE__BLOB_HASH], struct grove_detail *d)
 {
 	struct grove_slice s = grove__slice_str(what);
@@ -121,17 +115,6 @@ int grove_blobs_get(struct grove_blobs *b, const char *what, struct grove_buf *o
 
 	if (!rc)
 		rc = grove__blob_get(b->store, hash, out, &d);
-	return told(b, rc, &d);
-}
-
-int grove_blobs_has(struct grove_blobs *b, const char *what)
-{
-	char hash[GROVE__BLOB_HASH];
-	struct grove_detail d;
-	int rc = parse(what, hash, &d);
-
-	if (!rc)
-		rc = grove__blob_has(b->store, hash, &d);
 	return told(b, rc, &d);
 }
 
@@ -250,25 +233,4 @@ int grove_blobs_gc(struct grove_blobs *b, const struct grove_blobs_gc_options *o
 int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes)
 {
 	return grove__js_base64(b, bytes);
-}
-
-int grove_session_blob_put(struct grove_session *s, struct grove_slice bytes,
-			   char ref[GROVE_BLOB_REF_MAX])
-{
-	struct grove_buf text = GROVE_BUF_INIT;
-	struct grove__blobs *b = NULL;
-	char hash[GROVE__BLOB_HASH];
-	struct grove_detail d;
-	int rc = grove__session_blobs_for(s, &b, grove__fail_clear(&d));
-
-	if (!rc && !b)
-		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent does not use blobs");
-	if (!rc)
-		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, &d);
-	if (!rc && grove__blob_ref(&text, hash))
-		rc = grove__fail_nomem(&d);
-	if (!rc)
-		memcpy(ref, text.ptr, text.len + 1);
-	grove__buf_release(&text);
-	return grove__api_session_told(s, rc, &d);
 }

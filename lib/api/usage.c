@@ -90,11 +90,6 @@ const struct grove_usage_row *grove_usage_stack_at(const struct grove_usage *u, 
 								      : NULL;
 }
 
-uint64_t grove_usage_copies(const struct grove_usage *u)
-{
-	return u->copies;
-}
-
 const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u, size_t i)
 {
 	return i < u->nr_unpriced ? &u->unpriced[i] : NULL;

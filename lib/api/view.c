@@ -290,16 +290,6 @@ int grove_view_context(const struct grove_view *v, const struct grove_context_op
 	return told(v, rc ? rc : grove__view_context(inside(v), &o, 0, sink, &d), &d);
 }
 
-int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,
-			       struct grove_rows *out)
-{
-	struct grove_context_options o;
-	struct grove_detail d;
-	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
-
-	return told(v, rc ? rc : grove__context_entries(inside(v), &o, out, &d), &d);
-}
-
 int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
 			const struct grove_context_reader *to)
 {

@@ -672,7 +672,6 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 		return grove__fail_nomem(d);
 	if (opt->flags & GROVE_LIST_EXPIRING)
 		rc = grove__list_expiring(g, opt->within, out, d);
-	out->total = out->nr;
 	if (!rc && opt->limit && out->nr > opt->limit)
 		out->nr = opt->limit;
 	return rc;
@@ -796,7 +795,6 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 	if (!rc) {
 		grove__list_look(&t, NULL);
 		rc = look_up(g, &t, flags, out, d);
-		out->total = out->nr;
 	}
 	return rc;
 }

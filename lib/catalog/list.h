@@ -13,7 +13,6 @@ struct grove__list_place {
 
 struct grove_list {
 	struct grove *g;             /* whose stores these are */
-	size_t total;                /* before `limit` */
 	struct grove_list_item *info;
 	size_t nr, cap;
 	struct grove__arena texts;

@@ -389,9 +389,6 @@ enum grove__claude_sidecar {
  */
 enum grove__claude_sidecar grove__claude_sidecar(struct grove_slice path, struct grove_slice *id,
 						 struct grove_slice *group);
-/* The path of a sub-agent's file, relative to that directory; `group` may be empty. */
-int grove__claude_agent_path(struct grove_slice group, struct grove_slice id, bool meta,
-			     struct grove_buf *out);
 /* <config>/file-history/<session id>. */
 int grove__claude_file_history(const struct grove__env *env, const char *session,
 			       struct grove_buf *out);

@@ -105,36 +105,14 @@ bool grove__claude_live_note(const char *name, struct grove_slice json, struct g
 static enum grove__agent_file file(struct grove_slice path, struct grove_slice *id,
 				   struct grove_slice *group)
 {
-	const char *slash;
-
 	switch (grove__claude_sidecar(path, id, group)) {
 	case CLAUDE_SIDE_AGENT:
 		return AGENT_LOG;
 	case CLAUDE_SIDE_AGENT_META:
 		return AGENT_META;
-	case CLAUDE_SIDE_REMOTE:
-		slash = memchr(path.ptr, '/', path.len);
-		*id = grove__slice(slash + 1, path.len - (size_t)(slash + 1 - path.ptr));
-		if (id->len <= 5 || memcmp(id->ptr + id->len - 5, ".json", 5) ||
-		    memchr(id->ptr, '/', id->len))
-			return AGENT_NONE;
-		id->len -= 5;
-		return AGENT_REMOTE;
 	default:
 		return AGENT_NONE;
 	}
-}
-
-static int path(enum grove__agent_file what, struct grove_slice group, struct grove_slice id,
-		struct grove_buf *out)
-{
-	int rc;
-
-	if (what != AGENT_REMOTE)
-		return grove__claude_agent_path(group, id, what == AGENT_META, out);
-	rc = grove__buf_add_str(out, "remote-agents/");
-	rc = rc ? rc : grove__buf_add_slice(out, id);
-	return rc ? rc : grove__buf_add_str(out, ".json");
 }
 
 static int member(struct grove_slice json, const char *name, struct grove_buf *out)
@@ -162,4 +140,4 @@ static bool id_in_name(struct grove_slice name, struct grove_slice *id)
 	return id->len && grove__slice_starts(name, "agent-");
 }
 
-const struct grove__agents grove__claude_agents = { file, path, meta, id_in_name };
+const struct grove__agents grove__claude_agents = { file, meta, id_in_name };

@@ -330,19 +330,3 @@ enum grove__claude_sidecar grove__claude_sidecar(struct grove_slice path, struct
 		*group = grove__slice(path.ptr, 0);
 	return what;
 }
-
-int grove__claude_agent_path(struct grove_slice group, struct grove_slice id, bool meta,
-			     struct grove_buf *out)
-{
-	int rc = grove__buf_add_str(out, "subagents/");
-
-	if (!rc && group.len)
-		rc = grove__buf_add_slice(out, group);
-	if (!rc && group.len)
-		rc = grove__buf_add_char(out, '/');
-	if (!rc)
-		rc = grove__buf_add_str(out, "agent-");
-	if (!rc)
-		rc = grove__buf_add_slice(out, id);
-	return rc ? rc : grove__buf_add_str(out, meta ? ".meta.json" : ".jsonl");
-}

@@ -485,12 +485,6 @@ int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *
 	case GROVE_KIND_BRANCH_SUMMARY:
 		why = "Claude Code does not support branch summaries";
 		break;
-	case GROVE_KIND_CONTEXT_EDIT:
-		why = "Claude Code does not support context edits";
-		break;
-	case GROVE_KIND_USAGE:
-		why = "Claude Code records usage only in replies";
-		break;
 	default:
 		why = "Claude Code has no entries of that kind";
 	}

@@ -369,10 +369,6 @@ struct grove__entry_spec {
 			const char *details_json, *usage_json;
 			enum grove_tristate from_hook;
 		} branch_summary;
-		struct { const char *type, *data_json; } custom;
-		struct { const char *type, *content_json, *details_json; bool display; } custom_message;
-		struct { const char *kind, *provider, *model, *usage_json, *note; } usage;
-		struct { const char *target, *replacement_json; } context_edit;
 		struct { const char *target; struct grove_slice text; } label;
 		struct { const char *text, *source, *before; } name;
 		struct { const char *id; } leaf;      /* GROVE_KIND_OTHER: this entry is the leaf */
@@ -871,8 +867,7 @@ struct grove__dialect_retention {
 enum grove__agent_file {
 	AGENT_NONE,
 	AGENT_LOG,                /* the transcript of one */
-	AGENT_META,               /* what is known about one */
-	AGENT_REMOTE              /* about one that works elsewhere */
+	AGENT_META                /* what is known about one */
 };
 
 /* What is known about a sub-agent; empty if unknown. */
@@ -888,8 +883,6 @@ struct grove__agents {
 	/* Says what the file at `path` is; its id, and the directories it is grouped in. */
 	enum grove__agent_file (*file)(struct grove_slice path, struct grove_slice *id,
 				       struct grove_slice *group);
-	int (*path)(enum grove__agent_file what, struct grove_slice group, struct grove_slice id,
-		    struct grove_buf *out);
 	/* Adds to `out`; `json` is valid. */
 	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
 	/*

@@ -404,29 +404,6 @@ int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		put_details(&o, spec->branch_summary.details_json, spec->branch_summary.usage_json,
 			    spec->branch_summary.from_hook);
 		break;
-	case GROVE_KIND_CUSTOM:
-		grove__out_string_if(&o, "customType", spec->custom.type);
-		grove__out_raw_if(&o, "data", spec->custom.data_json);
-		break;
-	case GROVE_KIND_CUSTOM_MESSAGE:
-		grove__out_string_if(&o, "customType", spec->custom_message.type);
-		grove__out_raw_if(&o, "content", spec->custom_message.content_json);
-		grove__out_bool(&o, "display", spec->custom_message.display);
-		grove__out_raw_if(&o, "details", spec->custom_message.details_json);
-		break;
-	case GROVE_KIND_USAGE:
-		grove__out_string_if(&o, "kind", spec->usage.kind);
-		grove__out_string_if(&o, "provider", spec->usage.provider);
-		grove__out_string_if(&o, "model", spec->usage.model);
-		grove__out_raw_if(&o, "usage", spec->usage.usage_json);
-		grove__out_string_if(&o, "note", spec->usage.note);
-		break;
-	case GROVE_KIND_CONTEXT_EDIT:
-		grove__out_string_if(&o, "targetId", spec->context_edit.target);
-		grove__out_raw_if(&o, "replacement", spec->context_edit.replacement_json
-							     ? spec->context_edit.replacement_json
-							     : "null");
-		break;
 	case GROVE_KIND_LABEL:
 		grove__out_string_if(&o, "targetId", spec->label.target);
 		if (spec->label.text.ptr)

@@ -218,8 +218,6 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 		grove__out_raw_if(&o, "details", spec->branch_summary.details_json);
 		grove__pi_put_tristate(&o, "fromExtension", spec->branch_summary.from_hook);
 		break;
-	case GROVE_KIND_USAGE:
-	case GROVE_KIND_CONTEXT_EDIT:
 	case GROVE_KIND_NAME:
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent has no entries of that kind");
 	default:

@@ -85,9 +85,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 	grove__session_lock(s);
 	list = take(s);
 	for (w = list; w; w = w->next) {
-		w->rc = s->resting ? grove__session_wake(s, w->d) : 0;
-		if (!w->rc)
-			w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->out, w->d);
+		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->out, w->d);
 		stored |= !w->rc;
 	}
 	log = s->held ? NULL : s->log;

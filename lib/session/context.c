@@ -744,23 +744,6 @@ int grove__context_messages(struct grove_view *v, const struct grove_context_opt
 	return rc;
 }
 
-int grove__context_entries(struct grove_view *v, const struct grove_context_options *opt,
-			   struct grove_rows *out, struct grove_detail *d)
-{
-	struct context c = { 0 };
-	struct teller t = { .c = &c };
-	uint32_t leaf;
-	int rc = choose(&t, v, opt, &leaf, d);
-
-	/* the choice gives its rows away */
-	if (!rc) {
-		*out = (struct grove_rows){ c.choice.rows, c.choice.nr_rows };
-		c.choice.rows = c.choice.walk.rows = NULL;
-	}
-	teller_release(&t);
-	return rc;
-}
-
 /* --- the system message in force --- */
 
 static int collect(void *payload, struct grove_slice json)

@@ -50,25 +50,6 @@ void grove__session_unlock(struct grove_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int grove__session_rest(struct grove_session *s)
-{
-	/* one reference is the handle's own; a view reads through the descriptor */
-	if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1)
-		return 1;
-	grove__session_close_old(s);
-	grove__store_jsonl_rest(s->log);
-	s->resting = true;
-	return 0;
-}
-
-int grove__session_wake(struct grove_session *s, struct grove_detail *d)
-{
-	int rc = grove__store_jsonl_wake(s->log, d);
-
-	s->resting = rc != 0;
-	return rc;
-}
-
 int grove__session_enter(struct grove_session *s, struct grove_detail *d)
 {
 	int rc = grove__session_enter_at_once(s, d);
@@ -87,13 +68,8 @@ int grove__session_enter_at_once(struct grove_session *s, struct grove_detail *d
 		return grove__fail(d, GROVE_EINVAL, s->at.path,
 				   "a callback must not use the session that called it");
 	grove__session_lock(s);
-	if (s->log && s->at.dialect) {
-		int rc = s->resting ? grove__session_wake(s, d) : 0;
-
-		if (rc)
-			grove__session_unlock(s);
-		return rc;
-	}
+	if (s->log && s->at.dialect)
+		return 0;
 	grove__session_unlock(s);
 	return grove__fail(d, GROVE_EINVAL, s->at.path, "the session is not open");
 }
@@ -118,7 +94,6 @@ void grove__session_unref(struct grove_session *s)
 	grove__session_close_blobs(s);
 	free(s->latch);
 	free(s->cause);
-	grove__subagents_groups_free(s->groups);
 	free(s->owner);
 	free(s->written_by);
 	free(s->command);

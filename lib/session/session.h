@@ -51,7 +51,6 @@ struct grove_session {
 	bool anew;                             /* the image was replaced since the last append; submit.c */
 	bool in_memory;                        /* the session stays in memory for good */
 	char *owner;                           /* the session that a sub-agent's log belongs to; NULL: this one */
-	struct grove__subagents_group *groups;     /* of sub-agents, as set by the caller; see subagents.c */
 	char *written_by, *branch;             /* for formats whose entries record them; NULL: not known yet */
 	int64_t branch_at;                     /* when the branch was looked up, in ms */
 	bool broken;                           /* a write failed, and it is unknown what was stored */
@@ -60,7 +59,6 @@ struct grove_session {
 	pthread_mutex_t blobs_lock;
 	struct grove__blobs *blobs;            /* NULL: not opened yet */
 	struct grove__blobs *blobs_beside;     /* the blobs next to a copied tree, or NULL */
-	bool resting;                          /* the descriptor of its file is closed */
 	struct grove__command *command;        /* that continues it, see resume.c; NULL: nobody asked */
 	bool noted;                            /* the store has been recorded next to its blobs */
 };
@@ -87,19 +85,6 @@ struct grove_view {
 /* subagents.c */
 int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *payload,
 		       struct grove_detail *d);
-int grove__subagents_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
-		     struct grove_detail *d);
-int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
-		     struct grove_detail *d);
-/* Sets the directory for the files of an agent that has none yet; "" means no group. */
-int grove__subagents_set_group(struct grove_session *s, const char *id, const char *group,
-			   struct grove_detail *d);
-/* Returns the path of its log, existing or not. GROVE_ENOTSUP in a store without paths. */
-int grove__subagents_path(struct grove_session *s, const char *id, struct grove_buf *out,
-		      struct grove_detail *d);
-int grove__subagents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
-			 struct grove_detail *d);
-void grove__subagents_groups_free(struct grove__subagents_group *g);
 
 
 /*
@@ -109,9 +94,6 @@ void grove__subagents_groups_free(struct grove__subagents_group *g);
  * whose open failed. If it returns 0, the caller must unlock.
  */
 int grove__session_enter(struct grove_session *s, struct grove_detail *d);
-/* Closes the descriptor of its file until the next call; 1 if a view needs it. With the lock. */
-int grove__session_rest(struct grove_session *s);
-int grove__session_wake(struct grove_session *s, struct grove_detail *d);
 /* The same without waiting for what was submitted. */
 int grove__session_enter_at_once(struct grove_session *s, struct grove_detail *d);
 void grove__session_lock(struct grove_session *s);
@@ -196,24 +178,13 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
  */
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  struct grove_append_result *out, struct grove_detail *d);
-/* artifact.c */
 /* The name of the log in a session's own memory store. */
 #define GROVE__HELD "held.jsonl"
-int grove__artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
-			 uint64_t *id, struct grove_buf *path, struct grove_detail *d);
-/* Returns its bytes and its path; either may be NULL. */
-int grove__artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes,
-			struct grove_buf *path, struct grove_detail *d);
-int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload,
-			 struct grove_detail *d);
-
 /* forget.c */
 int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,
 			  struct grove_detail *d);
 
 /* update.c */
-int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
-				   uint64_t *changed, struct grove_detail *d);
 int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
 			  struct grove_slice value, struct grove_detail *d);
 
@@ -391,10 +362,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 /* The same, message by message, to a host's own functions. */
 int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d);
-/* As grove_message_pieces() says. */
-int grove__context_entries(struct grove_view *v, const struct grove_context_options *opt,
-			   struct grove_rows *out, struct grove_detail *d);
-/* The same for a message; of a text only `max` bytes are needed, as a dialect's block_pieces() says. */
+/* As grove_message_pieces() says; of a text only `max` bytes are needed, as a dialect's block_pieces() says. */
 int grove__context_pieces(const struct grove_message *m, size_t max, grove_piece_fn *fn, void *payload);
 /*
  * view_document.c: reports the text of an entry that a person would read. `line` is its

@@ -2,12 +2,10 @@
  * session/subagents.c: the sub-agents of a session.
  *
  * A sub-agent has a log of its own and a small metadata file that says what kind of
- * agent it is, which is needed to resume it. Agents that run elsewhere have only such a
- * file. All of them are stored next to the session.
+ * agent it is, which is needed to resume it. Both are stored next to the session.
  *
  * Agents may be grouped: their files are then in a directory. Ids are unique in a
- * session, so the two files of an agent belong together wherever they are. For an agent
- * that has neither yet, the caller sets the group.
+ * session, so the two files of an agent belong together wherever they are.
  */
 #include "session/session.h"
 
@@ -46,7 +44,6 @@ struct finding {
 	const struct place *at;
 	struct found *all;
 	size_t nr, cap;
-	bool remote;
 	struct grove_detail *d;
 };
 
@@ -85,7 +82,7 @@ static int look(void *payload, const char *name, uint64_t size, bool log)
 
 	(void)size;
 	(void)log;
-	if (what == AGENT_NONE || (what == AGENT_REMOTE) != f->remote)
+	if (what == AGENT_NONE)
 		return 0;
 	x = agent(f, group, id);
 	if (!x)
@@ -239,219 +236,5 @@ int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *
 	for (size_t i = 0; i < f.nr && !rc; i++)
 		rc = tell(&p, &f.all[i], fn, payload, d);
 	finding_release(&f);
-	return rc;
-}
-
-int grove__subagents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
-			 struct grove_detail *d)
-{
-	struct place p;
-	struct finding f = { .at = &p, .remote = true, .d = d };
-	int rc = place_of(s, &p, d);
-
-	if (!rc)
-		rc = find_all(&f);
-	for (size_t i = 0; i < f.nr && !rc; i++) {
-		struct grove_buf json = GROVE_BUF_INIT;
-
-		rc = read_object(&p, f.all[i].meta, &json, d);
-		if (!rc)
-			rc = fn(payload, f.all[i].id, json.ptr);
-		else if (rc != GROVE_ENOMEM)
-			rc = 0;
-		grove__buf_release(&json);
-	}
-	finding_release(&f);
-	return rc;
-}
-
-static bool id_ok(const char *id)
-{
-	return grove__store_name_ok(id) && !strchr(id, '/') && strlen(id) <= 200;
-}
-
-/* --- groups --- */
-
-struct grove__subagents_group {
-	struct grove__subagents_group *next;
-	char *id, *group;
-};
-
-void grove__subagents_groups_free(struct grove__subagents_group *g)
-{
-	while (g) {
-		struct grove__subagents_group *next = g->next;
-
-		free(g->id);
-		free(g->group);
-		free(g);
-		g = next;
-	}
-}
-
-static const char *group_of(const struct grove_session *s, const char *id)
-{
-	for (const struct grove__subagents_group *g = s->groups; g; g = g->next)
-		if (!strcmp(g->id, id))
-			return g->group;
-	return "";
-}
-
-int grove__subagents_set_group(struct grove_session *s, const char *id, const char *group,
-			   struct grove_detail *d)
-{
-	struct grove__subagents_group *g;
-	char *copy;
-
-	if (!s->at.dialect || !s->at.dialect->agents)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not store sub-agents");
-	if (!id_ok(id) || (*group && !grove__store_name_ok(group)))
-		return grove__fail(d, GROVE_EINVAL, NULL, "not an agent's id and group: %.100s, %.100s", id,
-				   group);
-	copy = strdup(group);
-	for (g = s->groups; g && strcmp(g->id, id);)
-		g = g->next;
-	if (copy && !g) {
-		g = calloc(1, sizeof(*g));
-		if (g && (g->id = strdup(id))) {
-			g->next = s->groups;
-			s->groups = g;
-		} else {
-			free(g);
-			g = NULL;
-		}
-	}
-	if (!copy || !g) {
-		free(copy);
-		return grove__fail_nomem(d);
-	}
-	free(g->group);
-	g->group = copy;
-	return 0;
-}
-
-int grove__subagents_path(struct grove_session *s, const char *id, struct grove_buf *out,
-		      struct grove_detail *d)
-{
-	struct grove_key key = { s->at.project, s->at.session, "" };
-	struct grove_buf name = GROVE_BUF_INIT;
-	struct place p;
-	struct finding f = { .at = &p, .d = d };
-	const struct found *x = NULL;
-	size_t before = out->len;
-	int rc = place_of(s, &p, d);
-
-	if (!rc && !id_ok(id))
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
-	if (!rc && !s->at.path)
-		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "there are no paths in this store");
-	if (!rc)
-		rc = find_all(&f);
-	for (size_t i = 0; i < f.nr && !rc && !(x && x->log); i++)
-		if (!strcmp(f.all[i].id, id))
-			x = &f.all[i];
-	if (!rc && x && x->log)
-		key.subpath = x->log;
-	else if (!rc && p.rules->path(AGENT_LOG, grove__slice_str(x ? x->group : group_of(s, id)),
-				      grove__slice_str(id), &name))
-		rc = grove__fail_nomem(d);
-	else if (!rc)
-		key.subpath = name.ptr;
-	if (!rc && (grove__store_describe(s->at.store, &key, out) || out->len == before))
-		rc = grove__fail_nomem(d);
-	grove__buf_release(&name);
-	finding_release(&f);
-	return rc;
-}
-
-/*
- * Finds the name of an agent's metadata file: the existing one, or else next to the
- * agent's log, or else in the group that was set.
- */
-static int meta_name(const struct place *p, const char *id, bool remote, const char *group, struct grove_buf *out,
-		     bool *there, struct grove_detail *d)
-{
-	struct finding f = { .at = p, .remote = remote, .d = d };
-	const struct found *x = NULL;
-	int rc;
-
-	*there = false;
-	if (!id_ok(id))
-		return grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
-	rc = find_all(&f);
-	for (size_t i = 0; i < f.nr && !rc && !*there; i++)
-		if (!strcmp(f.all[i].id, id)) {
-			x = &f.all[i];
-			*there = x->meta != NULL;
-		}
-	if (!rc && *there)
-		rc = grove__buf_add_str(out, x->meta) ? grove__fail_nomem(d) : 0;
-	else if (!rc)
-		rc = p->rules->path(remote ? AGENT_REMOTE : AGENT_META,
-				    grove__slice_str(x ? x->group : group), grove__slice_str(id), out)
-			     ? grove__fail_nomem(d)
-			     : 0;
-	finding_release(&f);
-	return rc;
-}
-
-int grove__subagents_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
-		     struct grove_detail *d)
-{
-	struct grove_buf name = GROVE_BUF_INIT, json = GROVE_BUF_INIT;
-	struct place p;
-	bool there = false;
-	int rc = place_of(s, &p, d);
-
-	if (!rc)
-		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
-	if (!rc && !there)
-		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "no sub-agent %.100s", id);
-	if (!rc)
-		rc = read_object(&p, name.ptr, &json, d);
-	if (rc == 1)
-		rc = grove__fail(d, GROVE_EDAMAGED, NULL, "%.200s is not a JSON object", name.ptr);
-	if (!rc && grove__buf_add_slice(out, grove__buf_slice(&json)))
-		rc = grove__fail_nomem(d);
-	grove__buf_release(&name);
-	grove__buf_release(&json);
-	return rc;
-}
-
-static int check_object(struct grove_slice json, struct grove_detail *d)
-{
-	struct grove_buf copy = GROVE_BUF_INIT;
-	uint64_t at;
-	int rc = grove__buf_add_slice(&copy, json);
-
-	if (!rc)
-		rc = grove__json_document(&copy, &at);
-	if (rc < 0)
-		rc = grove__fail_nomem(d);
-	else if (rc)
-		rc = grove__fail_at(d, GROVE_EJSON, NULL, 1, at, "not JSON");
-	else if (copy.ptr[0] != '{')
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "not a JSON object");
-	grove__buf_release(&copy);
-	return rc;
-}
-
-int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
-		     struct grove_detail *d)
-{
-	struct grove_buf name = GROVE_BUF_INIT;
-	struct place p;
-	bool there;
-	int rc = grove__session_writable(s, d);
-
-	if (!rc)
-		rc = place_of(s, &p, d);
-	if (!rc)
-		rc = check_object(json, d);
-	if (!rc)
-		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
-	if (!rc)
-		rc = grove__store_attach_put(p.store, &p.key, name.ptr, json, d);
-	grove__buf_release(&name);
 	return rc;
 }

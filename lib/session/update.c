@@ -11,9 +11,11 @@
 #include "json/edit.h"
 #include "json/write.h"
 
+/* One value in one entry. */
 struct update {
-	grove_edit_fn *fn;
-	void *payload;
+	uint32_t row;
+	const char *pointer;
+	struct grove_slice value;
 	struct grove_buf json, edited;
 	struct grove_detail *d;
 };
@@ -21,7 +23,7 @@ struct update {
 /* Roots that nevertheless name a parent. */
 #define ROOT_BY_DAMAGE (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED | ROW_PARENT_ABSENT)
 
-/* Returns 1 if `line` is still the entry of that row. */
+/* Checks that `line` is still the entry of that row. The time of writing is not part of the content. */
 static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *line,
 		      struct grove_detail *d)
 {
@@ -31,7 +33,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	struct grove__json_line l;
 	struct grove__entry e;
 	uint32_t up = grove__spine_parent(sp, row);
-	bool same, failed;
+	bool same, failed, moved;
 
 	if (grove__buf_reserve(line, GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
@@ -40,8 +42,9 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 		return grove__fail_at(d, GROVE_EJSON, NULL, 0, l.error_off, "not valid JSON at byte %llu",
 				      (unsigned long long)l.error_off);
 	grove__arena_init(&tmp);
-	same = s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY &&
-	       e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id))) &&
+	same = s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY;
+	moved = same && e.time != grove__spine_time(sp, row);
+	same = same && e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id))) &&
 	       e.kind == grove__spine_kind(sp, row);
 	if (same && up != GROVE_NO_ENTRY)
 		same = e.parent_is == PARENT_NAMED &&
@@ -52,6 +55,8 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	grove__arena_release(&tmp);
 	if (failed)
 		return grove__fail_nomem(d);
+	if (moved)
+		return grove__fail(d, GROVE_EINVAL, s->at.path, "the time of an entry cannot be changed");
 	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path,
 				      "the type, id and parent of an entry cannot be changed (%.60s)",
 				      id ? id : "without an id");
@@ -61,17 +66,15 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 		     struct grove_slice value, struct grove_buf *out)
 {
 	struct update *u = payload;
-	struct grove_entry e;
 	int rc;
 
-	if (header || row == GROVE_NO_ENTRY)
+	if (header || row != u->row)
 		return 1;
-	grove__view_row(s->image->spine, row, &e);
 	grove__buf_clear(&u->json);
-	rc = u->fn(u->payload, &e, value, &u->json);
-	if (rc)
-		return rc;
-	rc = same_entry(s, row, &u->json, u->d);
+	rc = grove__json_replace(&u->json, value, u->pointer, u->value);
+	if (rc == 1)
+		return grove__fail(u->d, GROVE_ENOTFOUND, NULL, "there is nothing at %.200s", u->pointer);
+	rc = rc ? rc : same_entry(s, row, &u->json, u->d);
 	if (rc)
 		return rc;
 	grove__buf_clear(&u->edited);
@@ -79,28 +82,6 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 	if (rc < 0)
 		return rc;
 	return grove__buf_add_slice(out, grove__buf_slice(rc ? &u->json : &u->edited));
-}
-
-int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
-				   uint64_t *changed, struct grove_detail *d)
-{
-	struct update u = { .fn = fn, .payload = payload, .d = d };
-	uint64_t nr = 0;
-	int rc = grove__session_writable(s, d);
-
-	if (changed)
-		*changed = 0;
-	if (rc)
-		return rc;
-	grove__session_close_old(s);
-	rc = grove__session_refresh(s, d);
-	if (rc >= 0)
-		rc = grove__session_rewrite(s, edit_line, &u, &nr, d);
-	if (changed)
-		*changed = rc ? 0 : nr;
-	grove__buf_release(&u.json);
-	grove__buf_release(&u.edited);
-	return grove__session_latch(s, rc, d);
 }
 
 /* --- one line, in stores that can replace a line --- */
@@ -147,79 +128,43 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 
 /* --- one value in one entry --- */
 
-struct pointed {
-	struct grove_session *s;
-	uint32_t row;
-	const char *pointer;
-	struct grove_slice value;
-	struct grove_detail *d;
-};
-
-/* The time of writing is not part of the content. */
-static int same_time(struct grove_session *s, int64_t time, struct grove_buf *line,
-		     struct grove_detail *d)
-{
-	struct grove__arena tmp;
-	struct grove__json_line l;
-	struct grove__entry e;
-	bool same = true, failed;
-
-	if (grove__buf_reserve(line, GROVE__JSON_PAD))
-		return grove__fail_nomem(d);
-	grove__arena_init(&tmp);
-	if (grove__json_scan(&s->image->want, line->ptr, line->len, true, &l) == JSON_VALUE &&
-	    s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY)
-		same = e.time == time;
-	failed = tmp.failed;
-	grove__arena_release(&tmp);
-	if (failed)
-		return grove__fail_nomem(d);
-	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path, "the time of an entry cannot be changed");
-}
-
-static int replace_value(void *payload, const struct grove_entry *e, struct grove_slice json,
-			 struct grove_buf *out)
-{
-	struct pointed *p = payload;
-	int rc;
-
-	if (e->index != p->row)
-		return 1;
-	rc = grove__json_replace(out, json, p->pointer, p->value);
-	if (rc == 1)
-		return grove__fail(p->d, GROVE_ENOTFOUND, NULL, "there is nothing at %.200s", p->pointer);
-	return rc ? rc : same_time(p->s, e->time, out, p->d);
-}
-
 /* Changes only the entry's line. Returns 1 if the log has to be rewritten. */
-static int update_row(struct grove_session *s, struct pointed *p, struct grove_detail *d)
+static int update_row(struct grove_session *s, struct update *u, struct grove_detail *d)
 {
-	struct update u = { .fn = replace_value, .payload = p, .d = d };
 	struct grove_buf line = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
-	struct grove__spot at = grove__image_spot(s->image, p->row);
+	struct grove__spot at = grove__image_spot(s->image, u->row);
 	struct grove_slice value;
 	int rc = grove__log_has_update(s->log)
-			 ? grove__image_line(s->image, s->log, p->row, &line, &value, d)
+			 ? grove__image_line(s->image, s->log, u->row, &line, &value, d)
 			 : 1;
 
 	if (!rc)
-		rc = edit_line(&u, s, p->row, false, value, &out);
+		rc = edit_line(u, s, u->row, false, value, &out);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
 	if (!rc)
-		rc = grove__session_update_line(s, &at, p->row, grove__buf_slice(&out),
+		rc = grove__session_update_line(s, &at, u->row, grove__buf_slice(&out),
 						GROVE_CHANGE_UPDATE, d);
-	grove__buf_release(&u.json);
-	grove__buf_release(&u.edited);
 	grove__buf_release(&line);
 	grove__buf_release(&out);
 	return rc;
 }
 
+/* Rewrites the log. */
+static int rewrite(struct grove_session *s, struct update *u, struct grove_detail *d)
+{
+	uint64_t nr;
+	int rc;
+
+	grove__session_close_old(s);
+	rc = grove__session_refresh(s, d);
+	return rc < 0 ? rc : grove__session_rewrite(s, edit_line, u, &nr, d);
+}
+
 int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
 			  struct grove_slice value, struct grove_detail *d)
 {
-	struct pointed p = { .s = s, .pointer = pointer, .d = d };
+	struct update u = { .pointer = pointer, .d = d };
 	struct grove_buf canonical = GROVE_BUF_INIT;
 	struct grove_buf input = GROVE_BUF_INIT;
 	struct grove__input in;
@@ -229,8 +174,8 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 		return rc;
 	rc = grove__session_refresh(s, d);
 	if (rc >= 0)
-		rc = grove__session_find(s, id, &p.row, d);
-	if (!rc && p.row == GROVE_NO_ENTRY)
+		rc = grove__session_find(s, id, &u.row, d);
+	if (!rc && u.row == GROVE_NO_ENTRY)
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 	if (!rc && grove__buf_add_slice(&input, value))
 		rc = grove__fail_nomem(d);
@@ -239,13 +184,14 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 		rc = grove__image_input(s->image, &input, &in, d);
 	if (!rc && grove__json_put_canonical(&canonical, in.json))
 		rc = grove__fail_nomem(d);
-	p.value = grove__buf_slice(&canonical);
+	u.value = grove__buf_slice(&canonical);
 	if (!rc)
-		rc = update_row(s, &p, d);
+		rc = update_row(s, &u, d);
 	if (rc == 1)
-		rc = grove__session_rewrite_entries(s, replace_value, &p, NULL, d);
-	else
-		rc = grove__session_latch(s, rc, d);
+		rc = rewrite(s, &u, d);
+	rc = grove__session_latch(s, rc, d);
+	grove__buf_release(&u.json);
+	grove__buf_release(&u.edited);
 	grove__buf_release(&canonical);
 	grove__buf_release(&input);
 	return rc;

@@ -185,14 +185,6 @@ int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_sto
 				   uint64_t pos, uint64_t len, uint64_t expect,
 				   struct grove_store_appended *out, struct grove_detail *d);
 /*
- * Close the descriptor of a log of a file store, and open it again: GROVE_ENOTFOUND if
- * the file is gone. In between nothing else may be called but close. Logs of other
- * stores have none, and are left alone.
- */
-void grove__store_jsonl_rest(struct grove_store_log *log);
-int grove__store_jsonl_wake(struct grove_store_log *log, struct grove_detail *d);
-
-/*
  * The value that marks the last line of a log in a database as having no newline: "1",
  * or "" to clear it. The next append adds the newline (`pad`).
  */

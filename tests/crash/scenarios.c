@@ -523,11 +523,11 @@ static void work_forget(struct run *r)
 
 	if (!s)
 		return;
-	end(r, STEP_CUSTOM, grove_session_append_custom(s, "last", "{}", NULL, INTO(&id)));
+	end(r, STEP_CUSTOM, append_custom(s, "last", "{}", INTO(&id)));
 	if (id)
 		end(r, STEP_FORGET, grove_session_forget(s, id, NULL));
 	id = NULL;
-	end(r, STEP_CUSTOM, grove_session_append_custom(s, "middle", "{}", NULL, INTO(&id)));
+	end(r, STEP_CUSTOM, append_custom(s, "middle", "{}", INTO(&id)));
 	mark = begin_entry(r, words);
 	end_entry(r, mark, grove_session_append_label(s, nth_id(r, 1), words, NULL, NULL), NULL);
 	if (id)
@@ -619,62 +619,6 @@ static void work_remove(struct run *r)
 		return;
 	begin(r, STEP_REMOVE);
 	end(r, STEP_REMOVE, grove_remove(r->g, r->id, GROVE_REMOVE_NO_TRASH));
-}
-
-static void before_artifact(struct run *r)
-{
-	struct grove_session *s;
-	uint64_t id;
-
-	four(r);
-	r->g = run_open(r, TAG_MAIN);
-	s = open_main(r, GROVE_OPEN_WRITE);
-	if (!s || grove_session_artifact_save(s, "bash", (struct grove_slice){ "out", 3 }, &id, NULL))
-		abort();
-	grove_session_close(s);
-	grove_close(r->g);
-	r->g = NULL;
-}
-
-static void work_artifact(struct run *r)
-{
-	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
-	static char big[3000];
-	uint64_t id;
-
-	memset(big, 'b', sizeof(big));
-	if (s) {
-		begin(r, STEP_ARTIFACT);
-		end(r, STEP_ARTIFACT, grove_session_artifact_save(s, "read", (struct grove_slice){
-			big, sizeof(big) }, &id, NULL));
-	}
-	say(r, s, GROVE_SYNC_ALWAYS);
-	grove_session_close(s);
-}
-
-static void after_artifact(struct run *r)
-{
-	struct grove *g = run_open(r, TAG_MAIN);
-	struct grove_session *s = NULL;
-	struct grove_buf b = GROVE_BUF_INIT;
-	int rc;
-
-	if (!g || grove_session_open(g, r->id, GROVE_OPEN_READ, &s)) {
-		run_wrong(r, "the session cannot be opened");
-	} else {
-		rc = grove_session_artifact_get(s, 0, &b);
-		if (rc || b.len != 3 || memcmp(b.ptr, "out", 3))
-			run_wrong(r, "what a tool printed before is gone");
-		b.len = 0;
-		rc = grove_session_artifact_get(s, 1, &b);
-		if (rc && rc != GROVE_ENOTFOUND)
-			run_wrong(r, "an artifact cannot be read: %s", grove_error_name(rc));
-		if (done(r, STEP_ARTIFACT) && (rc || b.len != 3000))
-			run_wrong(r, "an artifact that was acknowledged is gone or cut");
-	}
-	grove_buf_release(&b);
-	grove_session_close(s);
-	grove_close(g);
 }
 
 /* ------------------------------------------------------------- other stores */
@@ -912,7 +856,6 @@ const struct scenario scenarios[] = {
 	{ "branch", ALL, false, four, work_branch, NULL, 0, 4 },
 	{ "move", ALL, false, four, work_move, NULL, 1, 0 },
 	{ "remove", ALL, false, four, work_remove, NULL, 0, 0 },
-	{ "artifact", "xcsh omp", false, before_artifact, work_artifact, after_artifact, 0, 0 },
 	{ "copy", ALL, false, four, work_copy, after_copy, 0, 0 },
 	{ "archive", ALL, false, four, work_archive, after_archive, 0, 0 },
 	{ "blob", "xcsh", true, NULL, work_blob, after_blob, 0, 0 },

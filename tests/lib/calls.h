@@ -5,12 +5,52 @@
 #ifndef TESTS_LIB_CALLS_H
 #define TESTS_LIB_CALLS_H
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The result of an append, of which only the ids matter: INTO(&id). */
 #define INTO(ids_) (&(struct grove_append_result){ .size = sizeof(struct grove_append_result), .ids = (ids_) })
 /* Options for grove_session_set_leaf() and grove_session_continue(): LEAF(GROVE_LEAF_PERSIST). */
 #define LEAF(flags_) (&(struct grove_leaf_options){ .size = sizeof(struct grove_leaf_options), .flags = (flags_) })
+
+/* Appends an entry of this type; `members`, as JSON, follow it. */
+static inline int append_type(struct grove_session *s, const char *type, const char *members,
+			      struct grove_append_result *out)
+{
+	char json[1024];
+
+	snprintf(json, sizeof(json), "{\"type\":\"%s\",%s}", type, members);
+	return grove_session_append(s, grove_str(json), NULL, out);
+}
+
+/* The entries of extensions, and edits of the context. */
+static inline int append_custom(struct grove_session *s, const char *type, const char *data,
+				struct grove_append_result *out)
+{
+	char members[512];
+
+	snprintf(members, sizeof(members), "\"customType\":\"%s\"%s%s", type, data ? ",\"data\":" : "", data ? data : "");
+	return append_type(s, "custom", members, out);
+}
+
+static inline int append_custom_message(struct grove_session *s, const char *type, const char *content,
+					struct grove_append_result *out)
+{
+	char members[512];
+
+	snprintf(members, sizeof(members), "\"customType\":\"%s\",\"content\":%s,\"display\":true", type, content);
+	return append_type(s, "custom_message", members, out);
+}
+
+static inline int append_edit(struct grove_session *s, const char *target, const char *replacement,
+			      struct grove_append_result *out)
+{
+	char members[512];
+
+	snprintf(members, sizeof(members), "\"targetId\":\"%s\",\"replacement\":%s", target,
+		 replacement ? replacement : "null");
+	return append_type(s, "context_edit", members, out);
+}
 
 static inline int name_session(struct grove_session *s, const char *name, enum grove_name_source by,
 			       int *applied)

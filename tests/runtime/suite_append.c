@@ -32,8 +32,8 @@ static void every_type_of_entry_is_stored(void **state)
 	OK(w->g, branch_from(s, id, &b, NULL));
 	OK(w->g, grove_session_append_label(s, user, "here", NULL, NULL));
 	OK(w->g, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, NULL));
-	OK(w->g, grove_session_append_custom(s, "host.data", "{\"n\":1}", NULL, NULL));
-	OK(w->g, grove_session_append_custom_message(s, "host.note", "\"read me\"", NULL, 0, NULL, NULL));
+	OK(w->g, append_custom(s, "host.data", "{\"n\":1}", NULL));
+	OK(w->g, append_custom_message(s, "host.note", "\"read me\"", NULL));
 	say(s, "{\"type\":\"subagent_batch\",\"batchId\":\"B\",\"tasks\":[]}");
 	say(s, "{\"type\":\"subagent_result\",\"batchId\":\"B\",\"results\":[]}");
 	t = again(w, s, GROVE_OPEN_READ);

@@ -286,7 +286,7 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	{
 		const char *id;
 
-		OK(w->g, grove_session_append_custom_message(s, "note", "\"mine\"", NULL, 0, NULL, INTO(&id)));
+		OK(w->g, append_custom_message(s, "note", "\"mine\"", INTO(&id)));
 		OK(w->g, continue_from(s, id, 0, &outcome, &content));
 		assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
 		assert_int_equal(content.len, 0);

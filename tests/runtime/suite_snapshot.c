@@ -188,7 +188,7 @@ static void context_has_what_the_model_is_sent(void **state)
 	struct grove_buf doc = GROVE_BUF_INIT;
 
 	say(s, "{\"role\":\"tool\",\"toolCallId\":\"x\",\"content\":\"done\"}");
-	OK(w->g, grove_session_append_custom(s, "data", "{\"secret\":1}", NULL, NULL));
+	OK(w->g, append_custom(s, "data", "{\"secret\":1}", NULL));
 	OK(w->g, grove_session_append_compaction(s, &c, NULL, NULL));
 	say(s, "{\"type\":\"subagent_batch\",\"batchId\":\"B\",\"tasks\":[]}");
 	t = again(w, s, GROVE_OPEN_READ | GROVE_OPEN_LAZY);

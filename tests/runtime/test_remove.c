@@ -128,20 +128,35 @@ static void what_is_no_session_stays_and_is_remembered(void **state)
 	assert_dir(at_home(w, XCSH, "/terminal-sessions"), "pts-1 ");
 }
 
+static void put_beside(struct grove_session *s, const char *name, const char *bytes)
+{
+	char path[8500];
+	int n = snprintf(path, sizeof(path), "%s", beside(grove_session_path(s)));
+
+	mkdir(path, 0700);
+	for (const char *p = name; (p = strchr(p + 1, '/'));) {
+		snprintf(path + n, sizeof(path) - (size_t)n, "%.*s", (int)(p - name), name);
+		mkdir(path, 0700);
+	}
+	snprintf(path + n, sizeof(path) - (size_t)n, "%s", name);
+	file_make(path, bytes);
+}
+
 static void its_directory_and_its_lease_go_and_blobs_stay(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = made(w, "xcsh"), *t = made(w, "xcsh");
 	struct grove_blobs *blobs;
+	struct grove_buf bytes = GROVE_BUF_INIT;
 	char path[4200], dir[4200], other[4200], ref[GROVE_BLOB_REF_MAX];
-	uint64_t id;
 
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
 	snprintf(dir, sizeof(dir), "%s", beside(path));
 	snprintf(other, sizeof(other), "%s", beside(grove_session_path(t)));
-	OK(w->g, grove_session_artifact_save(s, "bash", text("printed"), &id, NULL));
-	OK(w->g, grove_session_artifact_save(t, "bash", text("printed"), &id, NULL));
-	OK(w->g, grove_session_blob_put(s, text("an image"), ref));
+	put_beside(s, "/0.bash.log", "printed");
+	put_beside(t, "/0.bash.log", "printed");
+	OK(w->g, grove_blobs_open(w->g, NULL, &blobs));
+	OK(w->g, grove_blobs_put(blobs, text("an image"), NULL, ref, NULL));
 	OK(w->g, grove_session_lease_take(s, "me", 600000, NULL));
 	assert_true(is_there(dir));
 	grove_session_close(s);
@@ -149,8 +164,8 @@ static void its_directory_and_its_lease_go_and_blobs_stay(void **state)
 	assert_false(is_there(path));
 	assert_false(is_there(dir));
 	assert_true(is_there(other));
-	OK(w->g, grove_blobs_open(w->g, NULL, &blobs));
-	assert_int_equal(grove_blobs_has(blobs, ref), 1);
+	OK(w->g, grove_blobs_get(blobs, ref, &bytes));
+	grove_buf_release(&bytes);
 	grove_blobs_close(blobs);
 	/* nothing else of it is left: the other session, its directory */
 	*strrchr(path, '/') = '\0';
@@ -174,7 +189,7 @@ static void its_sub_agents_go_with_it(void **state)
 	OK(w->g, grove_session_create(w->g, &o, &s));
 	say(s, "{\"role\":\"user\",\"content\":\"x\"}");
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
-	OK(w->g, grove_session_subagent_meta_put(s, "a1", text("{\"agentType\":\"scout\"}")));
+	put_beside(s, "/subagents/agent-a1.meta.json", "{\"agentType\":\"scout\"}");
 	snprintf(sub, sizeof(sub), "%s/subagents/agent-a1.jsonl", beside(path));
 	file_make(sub, "{}\n");
 	grove_session_close(s);
@@ -190,10 +205,9 @@ static void the_trash_gets_all_of_it(void **state)
 	struct grove_session *s = made(w, "xcsh");
 	char path[4200], before[4000], with[5000], script[1000];
 	const char *bin = at_home(w, "bin", "/trash");
-	uint64_t id;
 
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
-	OK(w->g, grove_session_artifact_save(s, "bash", text("printed"), &id, NULL));
+	put_beside(s, "/0.bash.log", "printed");
 	OK(w->g, grove_session_lease_take(s, "me", 600000, NULL));
 	note(w, XCSH, "pts-1", path);
 	grove_session_close(s);

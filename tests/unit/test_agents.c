@@ -215,11 +215,6 @@ static int list_agent(void *payload, const struct grove_subagent *a)
 			       a->tool_use_id ? a->tool_use_id : "-", slash ? slash + 1 : "-");
 }
 
-static int list_remote(void *payload, const char *id, const char *json)
-{
-	return grove__buf_addf(payload, "%s=%s ", id, json);
-}
-
 static struct grove_session *with_agents(struct world *w, unsigned flags)
 {
 	file_make(claude(w, ID ".jsonl"), ONE "\n" TWO "\n");
@@ -242,9 +237,6 @@ static void agents_are_listed_with_what_is_known(void **state)
 	OK(w, grove_session_subagent_each(s, list_agent, &b));
 	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
 				   "workflows/r1/a2 - - - agent-a2.jsonl; ");
-	grove__buf_clear(&b);
-	OK(w, grove_session_remote_agent_each(s, list_remote, &b));
-	assert_string_equal(b.ptr, "r7={\"taskId\":\"r7\"} ");
 	grove__buf_release(&b);
 	grove_session_close(s);
 }
@@ -269,77 +261,18 @@ static void the_transcript_of_an_agent_is_a_session(void **state)
 	grove_session_close(s);
 }
 
-static void what_is_known_is_read_and_written(void **state)
+/* The metadata of an agent in one group and its transcript in another are one agent. */
+static void the_two_files_of_an_agent_find_each_other(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_OPEN_WRITE);
+	struct grove_session *s = with_agents(w, GROVE_OPEN_READ);
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_subagent_meta_get(s, "a1", &b));
-	assert_non_null(strstr(b.ptr, "\"Explore\""));
-	GOT(w, grove_session_subagent_meta_get(s, "nobody", &b), GROVE_ENOTFOUND);
-	GOT(w, grove_session_subagent_meta_get(s, "a3", &b), GROVE_EDAMAGED);
-	GOT(w, grove_session_subagent_meta_get(s, "../a1", &b), GROVE_EINVAL);
-	OK(w, grove_session_subagent_meta_put(s, "a1", text("{\"agentType\":\"Plan\"}")));
-	assert_file(claude(w, ID "/subagents/agent-a1.meta.json"), "{\"agentType\":\"Plan\"}");
-	/* beside the transcript, wherever that is */
-	OK(w, grove_session_subagent_meta_put(s, "a2", text("{}")));
-	assert_file(claude(w, ID "/subagents/workflows/r1/agent-a2.meta.json"), "{}");
-	OK(w, grove_session_subagent_meta_put(s, "a9", text("{\"x\":1}")));
-	assert_file(claude(w, ID "/subagents/agent-a9.meta.json"), "{\"x\":1}");
-	GOT(w, grove_session_subagent_meta_put(s, "a1", text("[]")), GROVE_EINVAL);
-	GOT(w, grove_session_subagent_meta_put(s, "a1", text("{")), GROVE_EJSON);
-	GOT(w, grove_session_subagent_meta_put(s, "../a1", text("{}")), GROVE_EINVAL);
-	OK(w, grove_session_remote_agent_put(s, "r8", text("{\"y\":2}")));
-	assert_file(claude(w, ID "/remote-agents/r8.json"), "{\"y\":2}");
-	grove__buf_clear(&b);
-	OK(w, grove_session_remote_agent_get(s, "r8", &b));
-	assert_string_equal(b.ptr, "{\"y\":2}");
-	grove__buf_release(&b);
-	grove_session_close(s);
-	s = session_at(w, claude(w, ID ".jsonl"), GROVE_OPEN_READ);
-	assert_int_not_equal(grove_session_subagent_meta_put(s, "a1", text("{}")), 0);
-	grove_session_close(s);
-}
-
-static void an_agent_has_its_place_before_it_has_files(void **state)
-{
-	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_OPEN_WRITE), *a;
-	struct grove_create_options opt = { .size = sizeof(opt) };
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	OK(w, grove_session_subagent_path(s, "a1", &b));
-	assert_string_equal(b.ptr, claude(w, ID "/subagents/agent-a1.jsonl"));
-	grove_buf_release(&b);
-	OK(w, grove_session_subagent_path(s, "a2", &b));
-	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r1/agent-a2.jsonl"));
-	grove_buf_release(&b);
-	OK(w, grove_session_subagent_group(s, "a9", "workflows/r2"));
-	OK(w, grove_session_subagent_meta_put(s, "a9", text("{\"agentType\":\"Plan\"}")));
-	assert_file(claude(w, ID "/subagents/workflows/r2/agent-a9.meta.json"), "{\"agentType\":\"Plan\"}");
-	/* another handle knows by the metadata where the transcript goes */
-	grove_session_close(s);
-	s = session_at(w, claude(w, ID ".jsonl"), GROVE_OPEN_WRITE);
-	OK(w, grove_session_subagent_path(s, "a9", &b));
-	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r2/agent-a9.jsonl"));
-	opt.path = b.ptr;
-	OK(w, grove_session_create(w->g, &opt, &a));
-	OK(w, grove_session_append(a, text("{\"role\":\"user\",\"content\":\"go\"}"), NULL, NULL));
-	grove_session_close(a);
-	grove_buf_release(&b);
-	GOT(w, grove_session_subagent_group(s, "a9", "../r2"), GROVE_EINVAL);
-	GOT(w, grove_session_subagent_group(s, "../a9", "r2"), GROVE_EINVAL);
-	GOT(w, grove_session_subagent_path(s, "../a9", &b), GROVE_EINVAL);
-	/* metadata in one group and the transcript in another are one agent */
 	file_make(claude(w, ID "/subagents/agent-a2.meta.json"), "{\"agentType\":\"Explore\"}");
+	file_make(claude(w, ID "/subagents/workflows/r2/agent-a9.meta.json"), "{\"agentType\":\"Plan\"}");
 	OK(w, grove_session_subagent_each(s, list_agent, &b));
 	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
-				   "workflows/r1/a2 Explore - - agent-a2.jsonl; "
-				   "workflows/r2/a9 Plan - - agent-a9.jsonl; ");
-	grove_buf_release(&b);
-	OK(w, grove_session_subagent_meta_get(s, "a2", &b));
-	assert_string_equal(b.ptr, "{\"agentType\":\"Explore\"}");
+				   "workflows/r1/a2 Explore - - agent-a2.jsonl; workflows/r2/a9 Plan - - -; ");
 	grove_buf_release(&b);
 	grove_session_close(s);
 }
@@ -509,8 +442,7 @@ int main(void)
 		WORLD_TEST(a_log_that_is_being_written_is_left_alone),
 		WORLD_TEST(agents_are_listed_with_what_is_known),
 		WORLD_TEST(the_transcript_of_an_agent_is_a_session),
-		WORLD_TEST(what_is_known_is_read_and_written),
-		WORLD_TEST(an_agent_has_its_place_before_it_has_files),
+		WORLD_TEST(the_two_files_of_an_agent_find_each_other),
 		WORLD_TEST(other_agents_have_no_such_thing),
 	};
 

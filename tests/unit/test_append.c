@@ -49,10 +49,10 @@ static void every_kind_has_a_call(void **state)
 	OK(w, grove_session_append(s, grove_str("{\"role\":\"user\",\"content\":\"hi\"}"), NULL, INTO(&u)));
 	OK(w, grove_session_append_thinking_level(s, "low", NULL, INTO(&id)));
 	OK(w, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&id)));
-	OK(w, grove_session_append_custom(s, "t", NULL, NULL, INTO(&id)));
-	OK(w, grove_session_append_custom_message(s, "t", "\"words\"", "{\"x\":2}", 0, NULL, INTO(&id)));
-	OK(w, grove_session_append_usage(s, "summary", "p", "m", "{\"input\":1}", "note", NULL, INTO(&id)));
-	OK(w, grove_session_append_context_edit(s, u, "{\"content\":\"ho\"}", NULL, INTO(&id)));
+	OK(w, append_custom(s, "t", NULL, INTO(&id)));
+	OK(w, append_custom_message(s, "t", "\"words\"", INTO(&id)));
+	OK(w, append_type(s, "usage", "\"kind\":\"summary\",\"provider\":\"p\",\"model\":\"m\",\"usage\":{\"input\":1}", INTO(&id)));
+	OK(w, append_edit(s, u, "{\"content\":\"ho\"}", INTO(&id)));
 	c.first_kept = u;
 	OK(w, grove_session_append_compaction(s, &c, NULL, INTO(&id)));
 	OK(w, grove_session_append_label(s, u, "L", NULL, INTO(&id)));
@@ -69,8 +69,8 @@ static void every_kind_has_a_call(void **state)
 	assert_int_equal(grove_view_entry(v, grove_view_count(v), &e), GROVE_ENOTFOUND);
 	grove_view_unref(v);
 	/* JSON that a caller hands in is looked at */
-	GOT(w, grove_session_append_custom(s, "t", "{bad", NULL, INTO(&id)), GROVE_EJSON);
-	GOT(w, grove_session_append_context_edit(s, "nobody", NULL, NULL, INTO(&id)), GROVE_ENOTFOUND);
+	GOT(w, append_custom(s, "t", "{bad", INTO(&id)), GROVE_EJSON);
+	GOT(w, append_edit(s, "nobody", NULL, INTO(&id)), GROVE_ENOTFOUND);
 	GOT(w, grove_session_append_label(s, "nobody", "x", NULL, INTO(&id)), GROVE_ENOTFOUND);
 	grove_session_close(s);
 }

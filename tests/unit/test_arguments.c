@@ -136,7 +136,6 @@ static void a_handle_that_failed_can_still_be_asked(void **state)
 	GOT(w, grove_blobs_open(w->g, "", &b), GROVE_EINVAL);
 	grove_blobs_error(b, &d);
 	assert_int_equal(d.code, GROVE_EINVAL);
-	assert_null(grove_blobs_dir(b));
 	grove_blobs_close(b);
 	assert_int_equal(grove_open(&o, &g), GROVE_EINVAL);
 	grove_error(g, &d);
@@ -150,7 +149,6 @@ static void what_is_out_of_range_is_refused(void **state)
 	struct grove_usage_options by = { .size = sizeof(by), .by = (enum grove_usage_by)99 };
 	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *held = fresh(w, 0);
 	struct grove_buf b = GROVE_BUF_INIT;
-	char ref[GROVE_BLOB_REF_MAX];
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_view *v = view_of(w, s);
 	struct grove_blobs *x;
@@ -168,11 +166,8 @@ static void what_is_out_of_range_is_refused(void **state)
 	GOT(w, grove_session_lease_take(s, "me", 0, &lease), GROVE_EINVAL);
 	GOT(w, grove_session_lease_take(held, "me", 10, &lease), GROVE_ENOTSUP);
 	GOT(w, grove_session_lease_get(held, &lease), GROVE_ENOTSUP);
-	GOT(w, grove_session_blob_put(s, text("bytes"), ref), GROVE_ENOTSUP);
-	assert_story(s, GROVE_ENOTSUP, "blobs");
 	OK(w, grove_blobs_open(w->g, w->cwd, &x));
 	GOT(w, grove_blobs_get(x, "blob:sha256:0", &b), GROVE_EINVAL);
-	GOT(w, grove_blobs_has(x, "nothing"), GROVE_EINVAL);
 	GOT(w, grove_blobs_path(x, "nothing", &b), GROVE_EINVAL);
 	GOT(w, grove_blobs_verify(x, "nothing", NULL, NULL, NULL), GROVE_EINVAL);
 	grove_blobs_close(x);
@@ -301,11 +296,6 @@ static void try_fork_in_memory(struct world *w, struct grove_session *s,
 	assert_non_null(strstr(b.ptr, "an answer"));
 	assert_non_null(strstr(b.ptr, "one more"));
 	grove_buf_release(&b);
-	if (!grove_session_artifact_get(s, 0, &b)) {
-		grove__buf_clear(&b);
-		OK(w, grove_session_artifact_get(f, 0, &b));
-		assert_string_equal(b.ptr, "output");
-	}
 	OK(w, grove_session_fork(f, NULL, &again));
 	assert_null(grove_session_path(again));
 	grove_session_close(again);
@@ -332,7 +322,6 @@ static void a_fork_of_a_session_in_memory_stays_there(void **state)
 		path.leaf = leaf;
 		moved.cwd = "/elsewhere";
 		same.flags = GROVE_FORK_SAME_IDS;
-		grove_session_artifact_save(s, "bash", (struct grove_slice){ "output", 6 }, &(uint64_t){ 0 }, NULL);
 		try_fork_in_memory(w, s, NULL, grove_session_cwd(s));
 		try_fork_in_memory(w, s, &all, grove_session_cwd(s));
 		try_fork_in_memory(w, s, &path, grove_session_cwd(s));

@@ -175,7 +175,6 @@ static void a_bad_reference_touches_no_file(void **state)
 	calls = 0;
 	grove__sys_fault = count_calls;
 	assert_int_equal(grove_blobs_get(b, "blob:sha256:../../x", &out), GROVE_EINVAL);
-	assert_int_equal(grove_blobs_has(b, "../" HELLO), GROVE_EINVAL);
 	assert_int_equal(grove_blobs_verify(b, "x", NULL, NULL, NULL), GROVE_EINVAL);
 	assert_int_equal(calls, 0);
 	grove_blobs_error(b, &w->d);
@@ -835,8 +834,17 @@ static struct grove *open_home(struct world *w, struct grove_blobs **b)
 	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, b), 0);
 	snprintf(w->dir, sizeof(w->dir), "%s/.xcsh/agent/blobs", w->top);
-	assert_string_equal(grove_blobs_dir(*b), w->dir);
 	return g;
+}
+
+/* 1: it is there; 0: it is not. */
+static int has(struct grove_blobs *b, const char *what)
+{
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	int rc = grove_blobs_get(b, what, &bytes);
+
+	grove_buf_release(&bytes);
+	return rc == GROVE_ENOTFOUND ? 0 : rc ? rc : 1;
 }
 
 static const char *make_file(const struct world *w, const char *name, const char *text)
@@ -889,19 +897,19 @@ static void gc_keeps_what_any_file_names(void **state)
 	assert_int_equal(r.garbage, 1);
 	assert_int_equal(r.garbage_bytes, 5);
 	assert_int_equal(r.files, 5);
-	assert_int_equal(grove_blobs_has(b, HELLO), 1);
+	assert_int_equal(has(b, HELLO), 1);
 	/* within the grace period it stays, whatever is forced */
 	go.flags = GROVE_BLOBS_GC_REMOVE;
 	go.grace = 0;
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, &r), 0);
 	assert_int_equal(r.young, 1);
-	assert_int_equal(grove_blobs_has(b, HELLO), 1);
+	assert_int_equal(has(b, HELLO), 1);
 	make_old(w, HELLO, 4000);
 	memset(&f, 0, sizeof(f));
 	assert_int_equal(grove_blobs_gc(b, &go, add_fate, &f, &r), 0);
 	assert_int_equal(f.nr[GROVE_BLOB_FATE_REMOVED], 1);
 	assert_int_equal(f.nr[GROVE_BLOB_FATE_REFERENCED], 5);
-	assert_int_equal(grove_blobs_has(b, HELLO), 0);
+	assert_int_equal(has(b, HELLO), 0);
 	grove__buf_release(&line);
 	grove_blobs_close(b);
 	grove_close(g);
@@ -926,7 +934,7 @@ static void gc_sees_what_a_given_store_would_hide(void **state)
 	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, &b), 0);
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), 0);
-	assert_int_equal(grove_blobs_has(b, ref), 1);
+	assert_int_equal(has(b, ref), 1);
 	grove_blobs_close(b);
 	grove_close(g);
 }
@@ -961,7 +969,7 @@ static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 	assert_int_equal(grove__log_append(log, &rec, 1, 0, GROVE_SYNC_NONE, &out, NULL), 0);
 	grove__log_close(log);
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), 0);
-	assert_int_equal(grove_blobs_has(b, ref), 1);
+	assert_int_equal(has(b, ref), 1);
 	grove_blobs_close(b);
 	grove_close(g);
 }
@@ -982,7 +990,7 @@ static void gc_removes_nothing_if_it_cannot_read_everything(void **state)
 	failing = "opendir", failing_with = EACCES;
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), GROVE_EACCESS);
 	grove__sys_fault = NULL;
-	assert_int_equal(grove_blobs_has(b, ref), 1);
+	assert_int_equal(has(b, ref), 1);
 	grove_blobs_close(b);
 	grove_close(g);
 }

@@ -130,7 +130,6 @@ static void check_chapters(const struct grove__dialect *d)
 	REQUIRED_IN(d, retention, expires);
 	REQUIRED_IN(d, retention, settings);
 	REQUIRED_IN(d, agents, file);
-	REQUIRED_IN(d, agents, path);
 	REQUIRED_IN(d, agents, meta);
 	REQUIRED_IN(d, agents, id);
 	REQUIRED_IN(d, delegation, batch);

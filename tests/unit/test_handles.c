@@ -26,7 +26,6 @@ static struct {
 	struct grove_detail detail;
 	struct grove_lease lease;
 	enum grove_outcome outcome;
-	char ref[GROVE_BLOB_REF_MAX];
 	const char *id;
 	uint64_t nr;
 	size_t written;
@@ -34,36 +33,10 @@ static struct {
 	const struct grove_command *command;
 } got = { .lease = { .size = sizeof(got.lease) } };
 
-static int on_edit(void *p, const struct grove_entry *e, struct grove_slice json, struct grove_buf *out)
-{
-	(void)p;
-	(void)e;
-	(void)json;
-	(void)out;
-	return 1;
-}
-
-static int on_artifact(void *p, uint64_t id, const char *name, uint64_t size)
-{
-	(void)p;
-	(void)id;
-	(void)name;
-	(void)size;
-	return 0;
-}
-
 static int on_agent(void *p, const struct grove_subagent *a)
 {
 	(void)p;
 	(void)a;
-	return 0;
-}
-
-static int on_remote(void *p, const char *id, const char *json)
-{
-	(void)p;
-	(void)id;
-	(void)json;
 	return 0;
 }
 
@@ -92,7 +65,6 @@ enum what {
 	X(grove_session_error, NONE, (grove_session_error(s, &got.detail), 0)) \
 	X(grove_session_ensure, LOCKED, grove_session_ensure(s)) \
 	X(grove_session_refresh, LOCKED, grove_session_refresh(s)) \
-	X(grove_session_rest, LOCKED, grove_session_rest(s)) \
 	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
 	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, INTO(&got.id))) \
 	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, INTO(&got.id))) \
@@ -101,22 +73,11 @@ enum what {
 	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", NULL, INTO(&got.id))) \
 	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&got.id))) \
 	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, NULL, INTO(&got.id))) \
-	X(grove_session_append_custom, LOCKED, grove_session_append_custom(s, "t", "{}", NULL, INTO(&got.id))) \
-	X(grove_session_append_custom_message, LOCKED, \
-	  grove_session_append_custom_message(s, "t", "\"x\"", NULL, 0, NULL, INTO(&got.id))) \
-	X(grove_session_append_usage, LOCKED, grove_session_append_usage(s, "k", "p", "m", "{}", NULL, NULL, INTO(&got.id))) \
-	X(grove_session_append_context_edit, LOCKED, grove_session_append_context_edit(s, "x", NULL, NULL, INTO(&got.id))) \
 	X(grove_session_append_label, LOCKED, grove_session_append_label(s, "x", "y", NULL, INTO(&got.id))) \
 	X(grove_session_set_name, LOCKED, name_session(s, "n", GROVE_NAME_BY_USER, &got.applied)) \
-	X(grove_session_rewrite, LOCKED, grove_session_rewrite(s, on_edit, NULL, &got.nr)) \
 	X(grove_session_resume, LOCKED, grove_session_resume(s, &got.command)) \
 	X(grove_session_update, LOCKED, grove_session_update(s, "x", "/a", "1")) \
 	X(grove_session_forget, LOCKED, grove_session_forget(s, "x", &got.nr)) \
-	X(grove_session_artifact_save, LOCKED, grove_session_artifact_save(s, "t", line, &got.nr, &got.buf)) \
-	X(grove_session_artifact_new, LOCKED, grove_session_artifact_new(s, "t", &got.nr, &got.buf)) \
-	X(grove_session_artifact_path, LOCKED, grove_session_artifact_path(s, 1, &got.buf)) \
-	X(grove_session_artifact_get, LOCKED, grove_session_artifact_get(s, 1, &got.buf)) \
-	X(grove_session_artifact_each, LOCKED, grove_session_artifact_each(s, on_artifact, NULL)) \
 	X(grove_session_leaf, LEAF, (intptr_t)grove_session_leaf(s)) \
 	X(grove_session_set_leaf, LOCKED, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL)) \
 	X(grove_session_continue, LOCKED, continue_from(s, "x", 0, &got.outcome, &got.buf)) \
@@ -124,7 +85,6 @@ enum what {
 	X(grove_session_move, LOCKED, grove_session_move(s, "/x")) \
 	X(grove_session_view, LOCKED, grove_session_view(s, &got.view)) \
 	X(grove_session_context, LOCKED, grove_session_context(s, NULL, grove_buf_sink(&got.buf))) \
-	X(grove_session_blob_put, FREE, grove_session_blob_put(s, line, got.ref)) \
 	X(grove_session_lease_take, LOCKED, grove_session_lease_take(s, "o", 1000, &got.lease)) \
 	X(grove_session_lease_renew, LOCKED, grove_session_lease_renew(s, 1000, &got.lease)) \
 	X(grove_session_lease_release, LOCKED, grove_session_lease_release(s)) \
@@ -132,13 +92,6 @@ enum what {
 	X(grove_session_value_put, LOCKED, grove_session_value_put(s, "metadata", line)) \
 	X(grove_session_value_get, LOCKED, grove_session_value_get(s, "metadata", &got.buf)) \
 	X(grove_session_subagent_each, FREE, grove_session_subagent_each(s, on_agent, NULL)) \
-	X(grove_session_subagent_meta_get, LOCKED, grove_session_subagent_meta_get(s, "x", &got.buf)) \
-	X(grove_session_subagent_meta_put, LOCKED, grove_session_subagent_meta_put(s, "x", line)) \
-	X(grove_session_subagent_group, LOCKED, grove_session_subagent_group(s, "x", "y")) \
-	X(grove_session_subagent_path, LOCKED, grove_session_subagent_path(s, "x", &got.buf)) \
-	X(grove_session_remote_agent_each, FREE, grove_session_remote_agent_each(s, on_remote, NULL)) \
-	X(grove_session_remote_agent_get, LOCKED, grove_session_remote_agent_get(s, "x", &got.buf)) \
-	X(grove_session_remote_agent_put, LOCKED, grove_session_remote_agent_put(s, "x", line)) \
 	X(grove_session_close, NONE, 0) /* by every test, at its end */
 
 #define FUNCTION(name, what, expr) static intptr_t call_##name(struct grove_session *s) { (void)s; return (intptr_t)(expr); }
@@ -332,18 +285,6 @@ static void call_own(void)
 	}
 }
 
-static int own_edit(void *p, const struct grove_entry *e, struct grove_slice json, struct grove_buf *out)
-{
-	call_own();
-	return on_edit(p, e, json, out);
-}
-
-static int own_artifact(void *p, uint64_t id, const char *name, uint64_t size)
-{
-	call_own();
-	return on_artifact(p, id, name, size);
-}
-
 static int own_sink(void *p, const char *ptr, size_t len)
 {
 	(void)p;
@@ -370,21 +311,14 @@ static void a_callback_cannot_call_its_own_session(void **state)
 					       .flags = i < 4 ? GROVE_CREATE_NOW : GROVE_CREATE_MEMORY };
 		struct grove_sink sink = { own_sink, NULL };
 		struct grove_view *before, *after;
-		uint64_t nr;
 
 		OK(w, grove_session_create(w->g, &o, &own));
 		user(w, own, "hello");
 		say(w, own, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a reply\"}]}");
 		tried = 0;
 		before = view_of(w, own);
-		OK(w, grove_session_rewrite(own, own_edit, NULL, &nr));
-		was_tried();
 		OK(w, grove_session_context(own, NULL, sink));
 		was_tried();
-		if (!grove_session_artifact_save(own, "bash", line, &nr, NULL)) {
-			OK(w, grove_session_artifact_each(own, own_artifact, NULL));
-			was_tried();
-		}
 		after = view_of(w, own);
 		assert_int_equal(grove_view_count(after), grove_view_count(before));
 		grove_view_unref(after);

@@ -16,6 +16,7 @@
 
 #include <dirent.h>
 
+#include "../lib/attach.h"
 #include "../lib/transcript.h"
 
 /* ------------------------------------------------------------------- the spy */
@@ -116,10 +117,8 @@ static int no_problem(void *payload, const struct grove_problem *p)
 
 static int one_agent(void *payload, const struct grove_subagent *a)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	grove_session_subagent_meta_get(payload, a->id, &b);
-	grove__buf_release(&b);
+	(void)payload;
+	(void)a;
 	return 0;
 }
 
@@ -157,7 +156,7 @@ static void change_all(struct world *w, const char *path)
 	if (!grove_session_open(w->g, path, GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, &s)) {
 		grove_session_append(s, text(USER("hello")), NULL, NULL);
 		grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL);
-		grove_session_artifact_save(s, "bash", text("x"), &(uint64_t){ 0 }, NULL);
+		attach(s, "0.bash.log", "x");
 		if (!grove_session_fork(s, &fork, &t))
 			grove_session_close(t);
 		fork.dir = in_world(w, "forks");
@@ -314,7 +313,6 @@ static void a_file_whose_directory_would_be_another_has_none(void **state)
 		struct grove_session *s;
 		const char *path, *neighbour = in_world(w, "p/neighbour");
 		char name[64];
-		uint64_t id;
 
 		assert_int_equal(grove__sys_mkdirs(in_world(w, "p"), 0700), 0);
 		file_make(neighbour, "x");
@@ -324,7 +322,7 @@ static void a_file_whose_directory_would_be_another_has_none(void **state)
 				"\"cwd\":\"/w\",\"title\":\"t\",\"titleSource\":\"user\"}\n");
 		s = session_at(w, path, GROVE_OPEN_WRITE);
 		assert_string_equal(grove_session_dialect(s), "xcsh");
-		GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_ENOTSUP);
+		GOT(w, attach(s, "0.bash.log", "x"), GROVE_ENOTSUP);
 		grove_session_close(s);
 		OK(w, grove_remove(w->g, path, GROVE_REMOVE_NO_TRASH));
 		assert_false(is_there(path));
@@ -333,27 +331,22 @@ static void a_file_whose_directory_would_be_another_has_none(void **state)
 	}
 }
 
-static void names_of_tools_and_sub_agents_stay_in_their_directory(void **state)
+static void names_of_attachments_stay_in_their_directory(void **state)
 {
 	struct world *w = *state;
-	static const char *const bad[] = { "", "..", ".", "../x", "/etc/passwd", "a/../../b", "a/b" };
+	static const char *const bad[] = { "", "..", ".", "../x", "/etc/passwd", "a/../../b", "a/../b" };
 	struct grove_session *s = opened(w, FIRST);
 	struct grove_buf b = GROVE_BUF_INIT;
 	char longest[5000];
-	uint64_t id;
 
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		GOT(w, grove_session_subagent_meta_put(s, bad[i], text("{}")), GROVE_EINVAL);
-		GOT(w, grove_session_subagent_meta_get(s, bad[i], &b), GROVE_EINVAL);
-		GOT(w, grove_session_remote_agent_put(s, bad[i], text("{}")), GROVE_EINVAL);
-		if (strchr(bad[i], '/') || !*bad[i])
-			GOT(w, grove_session_artifact_save(s, bad[i], text("x"), &id, NULL), GROVE_EINVAL);
+		GOT(w, attach(s, bad[i], "x"), GROVE_EINVAL);
+		assert_true(attached(s, bad[i], &b) < 0);
 	}
-	GOT(w, grove_session_subagent_meta_get(s, longest, &b), GROVE_EINVAL);
-	GOT(w, grove_session_artifact_save(s, longest, text("x"), &id, NULL), GROVE_EINVAL);
 	assert_false(is_there(session_file(w, SID)));
+	assert_true(attach(s, longest, "x") < 0);
 	grove__buf_release(&b);
 	grove_session_close(s);
 }
@@ -385,15 +378,6 @@ static int entries_in(const char *dir)
 	return n;
 }
 
-static int count(void *payload, uint64_t id, const char *name, uint64_t size)
-{
-	(void)id;
-	(void)name;
-	(void)size;
-	++*(int *)payload;
-	return 0;
-}
-
 static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 {
 	struct world *w = *state;
@@ -401,11 +385,9 @@ static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	struct grove_detail d;
 	char outside[8300];
-	uint64_t id;
-	int n = 0;
 
 	snprintf(outside, sizeof(outside), "%s/outside", w->dir);
-	GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_EACCESS);
+	GOT(w, attach(s, "0.bash.log", "x"), GROVE_EACCESS);
 	grove_session_error(s, &d);
 	assert_non_null(strstr(d.message, "a link points outside"));
 	assert_int_equal(entries_in(outside), 1);
@@ -413,8 +395,7 @@ static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 	file_make(theirs, "");
 	snprintf(outside, sizeof(outside), "%s/outside/0.bash.log", w->dir);
 	file_make(outside, "a secret");
-	OK(w, grove_session_artifact_each(s, count, &n));
-	assert_int_equal(n, 0);
+	assert_int_equal(attachments(s), 0);
 	/* the session itself is written as ever */
 	user(w, s, "more");
 	grove_session_close(s);
@@ -430,16 +411,13 @@ static void a_link_that_stays_in_the_store_may_be_followed(void **state)
 	struct world *w = *state;
 	const char *path = transcript(w, FIRST), *dir = session_file(w, SID);
 	struct grove_session *s;
-	uint64_t id;
 
 	assert_int_equal(mkdir(session_file(w, "elsewhere"), 0700), 0);
 	assert_int_equal(symlink("elsewhere", dir), 0);
 	s = session_at(w, path, GROVE_OPEN_WRITE);
-	OK(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL));
+	OK(w, attach(s, "0.bash.log", "x"));
 	assert_true(is_there(session_file(w, "elsewhere/0.bash.log")));
-	/* the next one does not take its place */
-	OK(w, grove_session_artifact_save(s, "bash", text("y"), &id, NULL));
-	assert_int_equal(id, 1);
+	assert_int_equal(attachments(s), 1);
 	grove_session_close(s);
 	/* but it goes with the session as a link only */
 	OK(w, grove_remove(w->g, path, GROVE_REMOVE_NO_TRASH));
@@ -458,7 +436,7 @@ static void a_link_deeper_down_leads_nowhere_either(void **state)
 	assert_int_equal(mkdir(session_file(w, SID), 0700), 0);
 	link_out(w, session_file(w, SID "/subagents"));
 	s = session_at(w, path, GROVE_OPEN_WRITE);
-	GOT(w, grove_session_subagent_meta_put(s, "a1", text("{}")), GROVE_EACCESS);
+	GOT(w, attach(s, "subagents/agent-a1.meta.json", "{}"), GROVE_EACCESS);
 	assert_int_equal(entries_in(outside), 1);
 	grove_session_close(s);
 }
@@ -505,22 +483,22 @@ static void what_is_new_is_its_owners_alone(void **state)
 	struct world *w = *state;
 	static const char *const dialects[] = { "pi", "xcsh", "omp", "claude" };
 	mode_t mask = umask(0);
-	char home[8300];
+	struct grove_blobs *blobs;
+	char home[8300], ref[GROVE_BLOB_REF_MAX];
 
+	OK(w, grove_blobs_open(w->g, NULL, &blobs));
 	for (size_t i = 0; i < 4; i++) {
 		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i] };
 		struct grove_archive_options a = { .size = sizeof(a) };
 		struct grove_session *s, *t;
-		char ref[GROVE_BLOB_REF_MAX];
-		uint64_t id;
 
 		OK(w, grove_session_create(w->g, &o, &s));
 		user(w, s, "hello");
 		OK(w, grove_session_ensure(s));
 		if (i)
-			OK(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL));
+			OK(w, attach(s, "0.bash.log", "x"));
 		if (i == 1 || i == 2)
-			OK(w, grove_session_blob_put(s, text("bytes"), ref));
+			OK(w, grove_blobs_put(blobs, text("bytes"), NULL, ref, NULL));
 		OK(w, grove_session_lease_take(s, "me", 10, NULL));
 		OK(w, grove_session_lease_release(s));
 		OK(w, grove_session_fork(s, &(struct grove_fork_options){ .size = sizeof(struct grove_fork_options) }, &t));
@@ -528,6 +506,7 @@ static void what_is_new_is_its_owners_alone(void **state)
 		OK(w, grove_archive(w->g, grove_session_path(s), &a, NULL));
 		grove_session_close(s);
 	}
+	grove_blobs_close(blobs);
 	snprintf(home, sizeof(home), "%s/home", w->dir);
 	assert_int_equal(nftw(home, check_mode, 16, FTW_PHYS), 0);
 	umask(mask);
@@ -538,7 +517,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(what_a_session_says_is_no_path),
 		WORLD_TEST(a_file_whose_directory_would_be_another_has_none),
-		WORLD_TEST(names_of_tools_and_sub_agents_stay_in_their_directory),
+		WORLD_TEST(names_of_attachments_stay_in_their_directory),
 		WORLD_TEST(nothing_is_kept_behind_a_link_out_of_the_store),
 		WORLD_TEST(a_link_that_stays_in_the_store_may_be_followed),
 		WORLD_TEST(a_link_deeper_down_leads_nowhere_either),

@@ -262,7 +262,7 @@ static void nothing_is_on_disk_until_somebody_speaks(void **state)
 
 	OK(w, grove_session_append_model(s, "acme", "big", NULL, NULL, NULL));
 	OK(w, grove_session_append_thinking_level(s, "high", NULL, NULL));
-	OK(w, grove_session_append_custom(s, "x", "{\"a\":1}", NULL, INTO(&id)));
+	OK(w, append_custom(s, "x", "{\"a\":1}", INTO(&id)));
 	OK(w, grove_session_append_label(s, id, "mark", NULL, NULL));
 	OK(w, grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL));
 	say(w, s, "{\"role\":\"system\",\"content\":\"be good\"}");
@@ -300,8 +300,8 @@ static void ensure_writes_a_deferred_session_and_keeps_its_leaf(void **state)
 	struct grove_session *s = fresh(w, 0), *t;
 	const char *a, *b;
 
-	OK(w, grove_session_append_custom(s, "a", NULL, NULL, INTO(&a)));
-	OK(w, grove_session_append_custom(s, "b", NULL, NULL, INTO(&b)));
+	OK(w, append_custom(s, "a", NULL, INTO(&a)));
+	OK(w, append_custom(s, "b", NULL, INTO(&b)));
 	OK(w, grove_session_set_leaf(s, a, NULL, NULL));
 	OK(w, grove_session_ensure(s));
 	assert_int_equal(lines_in(grove_session_path(s)), 3);
@@ -322,7 +322,7 @@ static void a_closed_deferred_session_leaves_nothing(void **state)
 	struct world *w = *state;
 	struct grove_session *s = fresh(w, 0);
 
-	OK(w, grove_session_append_custom(s, "a", NULL, NULL, NULL));
+	OK(w, append_custom(s, "a", NULL, NULL));
 	grove_session_close(s);
 	assert_dir(w->home, "");
 }
@@ -379,7 +379,7 @@ static void assert_deferral_survives(struct world *w, int err)
 	const char *a;
 	struct grove_counts n = { .size = sizeof(n) };
 
-	OK(w, grove_session_append_custom(s, "a", NULL, NULL, INTO(&a)));
+	OK(w, append_custom(s, "a", NULL, INTO(&a)));
 	fail_at("write", err, 0, -1);
 	assert_int_equal(grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL),
 			 GROVE_EFULL);

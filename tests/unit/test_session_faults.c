@@ -107,7 +107,7 @@ static void write_some(struct day *d, struct grove_session *s)
 	if (!note(d, grove_session_append_many(s, json, 2, NULL, INTO(ids)), ids[0]))
 		note(d, 0, ids[1]);
 	note(d, grove_session_append_label(s, "u1", "label", NULL, INTO(&id)), id);
-	note(d, grove_session_append_context_edit(s, "u1", NULL, NULL, INTO(&id)), id);
+	note(d, append_edit(s, "u1", NULL, INTO(&id)), id);
 	note(d, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, INTO(&id)), id);
 	note(d, grove_session_append_compaction(s, &c, NULL, INTO(&id)), id);
 	note(d, branch_from(s, "a1", &b, &id), id);

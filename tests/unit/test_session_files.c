@@ -483,7 +483,7 @@ static void a_view_of_a_deferred_session_outlives_its_deferral(void **state)
 	struct grove_view *v;
 	const char *id;
 
-	OK(w, grove_session_append_custom(s, "kept", "{\"n\":1}", NULL, INTO(&id)));
+	OK(w, append_custom(s, "kept", "{\"n\":1}", INTO(&id)));
 	v = view_of(w, s);
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&a)), 0);
 	user(w, s, "now there is a file");
@@ -1232,74 +1232,6 @@ static void a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped(void **s
 	grove__buf_release(&b);
 }
 
-/* Descriptors of this process that lead to a file. */
-static size_t opened(const char *path)
-{
-	char at[300], to[4200];
-	size_t nr = 0;
-	ssize_t n;
-
-	for (int fd = 0; fd < 256; fd++) {
-		snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
-		n = readlink(at, to, sizeof(to) - 1);
-		if (n < 0)
-			continue;
-		to[n] = '\0';
-		nr += !strcmp(to, path);
-	}
-	return nr;
-}
-
-static void a_session_that_rests_has_no_descriptor(void **state)
-{
-	struct world *w = *state;
-	const char *path = make(w, "rest.jsonl", BRANCHES);
-	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
-	struct grove_append_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
-	struct grove_view *v = view_of(w, s);
-
-	assert_int_equal(opened(path), 1);
-	/* a view reads from it */
-	GOT(w, grove_session_rest(s), 1);
-	assert_int_equal(opened(path), 1);
-	grove_view_unref(v);
-	OK(w, grove_session_rest(s));
-	OK(w, grove_session_rest(s));
-	OK(w, grove_session_rest(s));
-	assert_int_equal(opened(path), 0);
-	user(w, s, "one");
-	assert_int_equal(opened(path), 1);
-	OK(w, grove_session_rest(s));
-	OK(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"two\"}"), &o, NULL));
-	/* others write while it rests, and are taken in */
-	OK(w, grove_session_rest(s));
-	file_add(path, ENTRY("f1", "\"u1\"", "user", "foreign"));
-	assert_int_equal(grove_session_refresh(s), 1);
-	assert_leaf(s, "f1");
-	OK(w, grove_session_rest(s));
-	grove_session_close(s);
-	assert_int_equal(opened(path), 0);
-	assert_int_equal(lines_in(path), 9);
-}
-
-static void a_file_that_is_another_when_it_wakes_is_noticed(void **state)
-{
-	struct world *w = *state;
-	const char *path = make(w, "rest.jsonl", BRANCHES);
-	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
-
-	OK(w, grove_session_rest(s));
-	make(w, "other.jsonl", HEADER ENTRY("n1", "null", "user", "new"));
-	assert_int_equal(rename(in_world(w, "other.jsonl"), in_world(w, "rest.jsonl")), 0);
-	user(w, s, "below it");
-	assert_int_equal(counts_of(w, s).entries, 2);
-	OK(w, grove_session_rest(s));
-	assert_int_equal(unlink(in_world(w, "rest.jsonl")), 0);
-	GOT(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), GROVE_ENOTFOUND);
-	GOT(w, grove_session_refresh(s), GROVE_ENOTFOUND);
-	grove_session_close(s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1339,8 +1271,6 @@ int main(void)
 		WORLD_TEST(check_names_every_kind_of_damage_and_its_place),
 		WORLD_TEST(check_finds_long_lines_that_are_damaged),
 		WORLD_TEST(a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped),
-		WORLD_TEST(a_session_that_rests_has_no_descriptor),
-		WORLD_TEST(a_file_that_is_another_when_it_wakes_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,11 +314,11 @@ static void step_other(struct model *m, struct handle *h)
 	switch (chance_below(&m->c, 5)) {
 	case 0:
 		kind = GROVE_KIND_CUSTOM;
-		OK(m->w, grove_session_append_custom(h->s, "t", "[1]", NULL, INTO(&id)));
+		OK(m->w, append_custom(h->s, "t", "[1]", INTO(&id)));
 		break;
 	case 1:
 		kind = GROVE_KIND_CUSTOM_MESSAGE;
-		OK(m->w, grove_session_append_custom_message(h->s, "t", "\"c\"", NULL, 0, NULL, INTO(&id)));
+		OK(m->w, append_custom_message(h->s, "t", "\"c\"", INTO(&id)));
 		break;
 	case 2:
 		kind = GROVE_KIND_THINKING_LEVEL;
@@ -395,7 +395,7 @@ static void step_edit(struct model *m, struct handle *h)
 	it = &m->item[target];
 	if (it->kind != GROVE_KIND_MESSAGE || it->role == GROVE_ROLE_BASH)
 		return;
-	OK(m->w, grove_session_append_context_edit(h->s, it->id, drop ? NULL : "{\"content\":\"e\"}", NULL, INTO(&id)));
+	OK(m->w, append_edit(h->s, it->id, drop ? NULL : "{\"content\":\"e\"}", INTO(&id)));
 	it = added(m, h, parent, GROVE_KIND_CONTEXT_EDIT, GROVE_ROLE_NONE, id);
 	it->target = target;
 	it->drop = drop;

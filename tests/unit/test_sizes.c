@@ -158,10 +158,6 @@ static int submit_result(void *p)
 
 APPEND(thinking_level, "high")
 APPEND(model, "p", "m", NULL)
-APPEND(custom, "t", "{}")
-APPEND(custom_message, "t", "\"c\"", NULL, 0)
-APPEND(usage, "k", "p", "m", "{}", NULL)
-APPEND(context_edit, "no such entry", NULL)
 APPEND(label, "no such entry", "l")
 
 static int set_name(void *p)
@@ -242,15 +238,6 @@ static int view_messages(void *p)
 static int view_reader(void *p)
 {
 	return grove_view_messages(at.v, NULL, p);
-}
-
-static int context_entries(void *p)
-{
-	struct grove_rows rows = { 0 };
-	int rc = grove_view_context_entries(at.v, p, &rows);
-
-	grove_rows_release(&rows);
-	return rc;
 }
 
 static int preview_of(void *payload, const struct grove_message *m)
@@ -656,20 +643,11 @@ static const struct call {
 	{ "grove_session_append_thinking_level, its result", thinking_level_result, SIZE(append_result), true },
 	{ "grove_session_append_model", model, SIZE(append_options) },
 	{ "grove_session_append_model, its result", model_result, SIZE(append_result), true },
-	{ "grove_session_append_custom", custom, SIZE(append_options) },
-	{ "grove_session_append_custom, its result", custom_result, SIZE(append_result), true },
-	{ "grove_session_append_custom_message", custom_message, SIZE(append_options) },
-	{ "grove_session_append_custom_message, its result", custom_message_result, SIZE(append_result), true },
-	{ "grove_session_append_usage", usage, SIZE(append_options) },
-	{ "grove_session_append_usage, its result", usage_result, SIZE(append_result), true },
-	{ "grove_session_append_context_edit", context_edit, SIZE(append_options) },
-	{ "grove_session_append_context_edit, its result", context_edit_result, SIZE(append_result), true },
 	{ "grove_session_append_label", label, SIZE(append_options) },
 	{ "grove_session_append_label, its result", label_result, SIZE(append_result), true },
 	{ "grove_session_set_name", set_name, SIZE(append_result), true },
 	{ "grove_session_continue", continue_options, SIZE(leaf_options) },
 	{ "grove_session_continue, its result", continue_result, SIZE(leaf_result), true },
-	{ "grove_view_context_entries", context_entries, SIZE(context_options) },
 	{ "grove_message_preview", message_preview, SIZE(preview), true },
 	{ "grove_event_json", event_json, SIZE(event) },
 	{ "grove_log_read, grove_log_read_ends", log_read, SIZE(log_result), true },

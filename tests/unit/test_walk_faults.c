@@ -237,7 +237,6 @@ static int act_blobs(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_blobs_put(x, text("some bytes"), &po, ref, NULL);
 	rc = rc ? rc : grove_blobs_put(x, text("some bytes"), &po, ref, NULL);
 	rc = rc ? rc : grove_blobs_get(x, ref, &b);
-	rc = rc ? rc : is_so(grove_blobs_has(x, ref));
 	rc = rc ? rc : grove_blobs_path(x, ref, &b);
 	rc = rc ? rc : grove_blobs_sync(x);
 	rc = rc ? rc : grove_blobs_verify(x, ref, on_blob_problem, NULL, NULL);
@@ -551,8 +550,8 @@ static int act_append(const struct stage *st, struct grove *g)
 	rc = rc ? rc : or_notsup(grove_session_append_thinking_level(s, "high", NULL, NULL));
 	rc = rc ? rc : or_notsup(grove_session_append_model(s, "p", "m", NULL, NULL, NULL));
 	rc = rc ? rc : or_notsup(grove_session_append_compaction(s, &c, NULL, NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_custom(s, "t", "{\"x\":1}", NULL, NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_custom_message(s, "t", "\"x\"", NULL, 0, NULL, NULL));
+	rc = rc ? rc : or_notsup(append_custom(s, "t", "{\"x\":1}", NULL));
+	rc = rc ? rc : or_notsup(append_custom_message(s, "t", "\"x\"", NULL));
 	rc = rc ? rc : or_notsup(grove_session_append_label(s, st->id, "label", NULL, NULL));
 	rc = rc ? rc : or_notsup(grove_session_set_name(s, "its name", GROVE_NAME_BY_USER, NULL));
 	rc = rc ? rc : or_notsup(name_session(s, "a name", GROVE_NAME_BY_AGENT, NULL));
@@ -582,23 +581,12 @@ static int has_one_root(const struct stage *st, struct grove *g)
 	return rc;
 }
 
-static int edit(void *payload, const struct grove_entry *e, struct grove_slice json,
-		struct grove_buf *out)
-{
-	(void)payload;
-	(void)e;
-	(void)json;
-	(void)out;
-	return enough() ? GROVE_ECANCELLED : 1;
-}
-
 static int act_change(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
 	uint64_t nr;
 	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
-	rc = rc ? rc : grove_session_rewrite(s, edit, NULL, &nr);
 	rc = rc ? rc : grove_session_update(s, st->id, "/message/content", "\"other words\"");
 	rc = rc ? rc : grove_session_forget(s, st->id, &nr);
 	grove_session_close(s);
@@ -631,15 +619,6 @@ static int act_move(const struct stage *st, struct grove *g)
 	return rc;
 }
 
-static int on_artifact(void *payload, uint64_t id, const char *name, uint64_t size)
-{
-	(void)payload;
-	(void)id;
-	(void)name;
-	(void)size;
-	return enough();
-}
-
 static int on_agent(void *payload, const struct grove_subagent *a)
 {
 	(void)payload;
@@ -647,41 +626,16 @@ static int on_agent(void *payload, const struct grove_subagent *a)
 	return enough();
 }
 
-static int on_remote(void *payload, const char *id, const char *json)
-{
-	(void)payload;
-	(void)id;
-	(void)json;
-	return enough();
-}
-
 /* What lies beside it. */
 static int act_beside(const struct stage *st, struct grove *g)
 {
-	struct grove_slice record = text("{\"agentType\":\"x\",\"taskId\":\"r1\"}");
 	struct grove_buf b = GROVE_BUF_INIT;
-	char ref[GROVE_BLOB_REF_MAX];
 	struct grove_session *s;
 	struct grove_lease lease = { .size = sizeof(lease) };
-	uint64_t id = 0;
 	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
-	if (!rc && strcmp(st->dialect, "claude") && strcmp(st->dialect, "pi")) {
-		rc = grove_session_artifact_save(s, "bash", text("out"), &id, &b);
-		rc = rc ? rc : grove_session_artifact_new(s, "read", &id, NULL);
-		rc = rc ? rc : grove_session_artifact_get(s, 0, &b);
-		rc = rc ? rc : or_notsup(grove_session_artifact_path(s, 0, &b));
-		rc = rc ? rc : grove_session_artifact_each(s, on_artifact, NULL);
-		rc = rc ? rc : or_notsup(grove_session_blob_put(s, text("bytes"), ref));
-	}
-	if (!rc && !strcmp(st->dialect, "claude")) {
-		rc = grove_session_subagent_meta_put(s, "x2", record);
-		rc = rc ? rc : grove_session_subagent_meta_get(s, "x2", &b);
-		rc = rc ? rc : grove_session_subagent_each(s, on_agent, NULL);
-		rc = rc ? rc : grove_session_remote_agent_put(s, "r1", record);
-		rc = rc ? rc : grove_session_remote_agent_get(s, "r1", &b);
-		rc = rc ? rc : grove_session_remote_agent_each(s, on_remote, NULL);
-	}
+	if (!rc && !strcmp(st->dialect, "claude"))
+		rc = grove_session_subagent_each(s, on_agent, NULL);
 	rc = rc ? rc : or_notsup(grove_session_value_put(s, "metadata", text("{\"a\":1}")));
 	if (!rc && st->sqlite)
 		rc = grove_session_value_get(s, "metadata", &b);

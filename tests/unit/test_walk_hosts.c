@@ -447,8 +447,6 @@ static int ask_pages(const struct stage *st, struct grove_view *v)
 	grove_heads_free(h);
 	rc = rc ? rc : grove_view_messages(v, &parts, &to);
 	rc = rc ? rc : grove_view_messages(v, &llm, &to);
-	rc = rc ? rc : grove_view_context_entries(v, NULL, &rows);
-	grove_rows_release(&rows);
 	rc = rc ? rc : grove_view_resolve(v, st->id, &row);
 	rc = rc ? rc : grove_view_matches(v, "u", &rows);
 	grove_rows_release(&rows);
@@ -572,9 +570,8 @@ static int act_submit(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_session_submit(s, json, 2, NULL, NULL);
 	rc = rc ? rc : grove_session_submit(s, json, 1, NULL, NULL);
 	rc = rc ? rc : grove_session_flush(s, GROVE_SYNC_ALWAYS);
-	rc = rc ? rc : or_notsup(grove_session_append_usage(s, "k", "p", "m", "{\"input\":1}", "n", NULL, NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_context_edit(s, st->id, NULL, NULL, NULL));
-	rc = rc ? rc : grove_session_rest(s);
+	rc = rc ? rc : or_notsup(append_type(s, "usage", "\"kind\":\"k\",\"usage\":{\"input\":1}", NULL));
+	rc = rc ? rc : or_notsup(append_edit(s, st->id, NULL, NULL));
 	grove_session_close(s);
 	return rc;
 }

@@ -349,35 +349,18 @@ static void an_agent_may_delete_the_file_at_any_call_of_an_append(void **state)
 	append_meanwhile(*state, deletes, GROVE_OPEN_STRICT);
 }
 
-static int shout(void *payload, const struct grove_entry *e, struct grove_slice json,
-		 struct grove_buf *out)
-{
-	char *p;
-
-	(void)payload;
-	if (strcmp(e->id, "u1"))
-		return 1;
-	if (grove__buf_add_slice(out, json))
-		return GROVE_ENOMEM;
-	p = memmem(out->ptr, out->len, "\"one\"", 5);
-	assert_non_null(p);
-	memcpy(p, "\"ONE\"", 5);
-	return 0;
-}
-
 /* Between the last look and the new file's name is a moment that nothing can close. */
 static void rewrite_meanwhile(struct world *w, void (*deed)(const char *))
 {
 	for (int nth = 1;; nth++) {
 		const char *path = prepare(w);
 		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
-		uint64_t changed;
 		bool last_moment;
 		int rc;
 
 		grove_view_unref(view_of(w, s));
 		agent_comes(deed, path, nth);
-		rc = grove_session_rewrite(s, shout, NULL, &changed);
+		rc = grove_session_update(s, "u1", "/message/content", "\"ONE\"");
 		if (!agent_came()) {
 			assert_int_equal(rc, 0);
 			assert_int_equal(whole_lines(path, "\"ONE\""), 1);
@@ -487,7 +470,7 @@ static void a_session_that_claude_works_on_is_appended_to_but_not_rewritten(void
 	assert_non_null(strstr(d.message, words));
 	assert_string_equal(d.path, grove_session_path(s));
 	GOT(w, grove_session_forget(s, "a3", &n), GROVE_ECONFLICT);
-	GOT(w, grove_session_rewrite(s, shout, NULL, &n), GROVE_ECONFLICT);
+	GOT(w, grove_session_update(s, "u1", "/message/content", "\"ONE\""), GROVE_ECONFLICT);
 	GOT(w, grove_session_move(s, w->home), GROVE_ECONFLICT);
 	assert_file(grove_session_path(s), TWO_WAYS);
 

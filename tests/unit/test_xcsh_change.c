@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../lib/attach.h"
 #include "../lib/xcsh_world.h"
 #include "../lib/calls.h"
 
@@ -315,51 +316,6 @@ static void the_arguments_of_a_call_are_replaced_and_nothing_else(void **state)
 	}
 }
 
-static int change_users(void *payload, const struct grove_entry *e, struct grove_slice json,
-			struct grove_buf *out)
-{
-	int *calls = payload;
-
-	(*calls)++;
-	if (e->role != GROVE_ROLE_USER)
-		return 1;
-	assert_true(says(json, "\"role\":\"user\""));
-	return grove__buf_addf(out, "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":%s" STAMP
-			       ",\"message\":{\"role\":\"user\",\"content\":\"pruned\"}}",
-			       e->id, e->parent == GROVE_NO_ENTRY ? "null" : "\"a1\"");
-}
-
-static int fail_at_second(void *payload, const struct grove_entry *e, struct grove_slice json,
-			  struct grove_buf *out)
-{
-	(void)payload;
-	if (e->index)
-		return GROVE_ECANCELLED;
-	return grove__buf_add_slice(out, json);
-}
-
-static void entries_are_rewritten_and_other_lines_stay(void **state)
-{
-	struct world *w = *state;
-	const char *path = put_file(w, "xcsh", HEADER TALK "junk\n" ENTRY("u2", "\"a1\"", "user", "two"));
-	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
-	uint64_t changed = 9;
-	int calls = 0;
-
-	OK(w, grove_session_rewrite(s, change_users, &calls, &changed));
-	assert_int_equal(calls, 3);
-	assert_int_equal(changed, 2);
-	assert_file(path, HEADER ENTRY("u1", "null", "user", "pruned") MESSAGE("a1", "\"u1\"", REPLY) "junk\n"
-		    ENTRY("u2", "\"a1\"", "user", "pruned"));
-	GOT(w, grove_session_rewrite(s, fail_at_second, NULL, &changed), GROVE_ECANCELLED);
-	assert_int_equal(changed, 0);
-	assert_file(path, HEADER ENTRY("u1", "null", "user", "pruned") MESSAGE("a1", "\"u1\"", REPLY) "junk\n"
-		    ENTRY("u2", "\"a1\"", "user", "pruned"));
-	assert_int_equal(told.calls, 0);
-	user(w, s, "on");
-	grove_session_close(s);
-}
-
 static void what_others_go_by_cannot_be_changed(void **state)
 {
 	static const char file[] = HEADER TALK ENTRY("u2", "\"a1\"", "user", "two")
@@ -414,30 +370,11 @@ static void a_picture_that_an_update_brings_goes_to_the_blobs(void **state)
 
 /* ---------------------------------------------------------------- artifacts */
 
-static int count_artifacts(void *payload, uint64_t id, const char *name, uint64_t size)
-{
-	struct grove_buf *b = payload;
-
-	return grove__buf_addf(b, "%llu=%s:%llu ", (unsigned long long)id, name, (unsigned long long)size);
-}
-
-static void assert_artifacts(struct world *w, struct grove_session *s, uint64_t nr)
-{
-	struct grove_buf b = GROVE_BUF_INIT;
-	size_t n = 0;
-
-	OK(w, grove_session_artifact_each(s, count_artifacts, &b));
-	for (size_t i = 0; i < b.len; i++)
-		n += b.ptr[i] == ' ';
-	assert_int_equal(n, nr);
-	grove__buf_release(&b);
-}
-
-static void assert_artifact(struct world *w, struct grove_session *s, uint64_t id, const char *bytes)
+static void assert_artifact(struct world *w, struct grove_session *s, const char *name, const char *bytes)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_artifact_get(s, id, &b));
+	OK(w, attached(s, name, &b));
 	assert_string_equal(b.ptr ? b.ptr : "", bytes);
 	grove__buf_release(&b);
 }
@@ -454,69 +391,6 @@ static const char *beside(struct grove_session *s, const char *name)
 	return p;
 }
 
-static void artifacts_are_numbered_over_all_tools(void **state)
-{
-	struct world *w = *state;
-
-	for (size_t i = 0; i < 2; i++) {
-		const char *path = put_file(w, both[i], HEADER TALK);
-		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
-		struct grove_buf at = GROVE_BUF_INIT;
-		uint64_t id = 99;
-
-		assert_artifacts(w, s, 0);
-		GOT(w, grove_session_artifact_get(s, 0, &at), GROVE_ENOTFOUND);
-		OK(w, grove_session_artifact_save(s, "bash", text("first"), &id, &at));
-		assert_int_equal(id, 0);
-		assert_string_equal(at.ptr, beside(s, "/0.bash.log"));
-		assert_file(at.ptr, "first");
-		grove__buf_clear(&at);
-		OK(w, grove_session_artifact_new(s, "python", &id, &at));
-		assert_int_equal(id, 1);
-		assert_file(at.ptr, "");
-		file_make(at.ptr, "written by the caller");
-		assert_artifact(w, s, 1, "written by the caller");
-		/* the largest there is decides, other names do not count */
-		file_make(beside(s, "/41.read.log"), "x");
-		file_make(beside(s, "/99.md"), "x");
-		file_make(beside(s, "/task.jsonl"), HEADER);
-		file_make(beside(s, "/77"), "x");
-		OK(w, grove_session_artifact_save(s, "a.b", text("y"), &id, NULL));
-		assert_int_equal(id, 42);
-		assert_file(beside(s, "/42.a.b.log"), "y");
-		assert_artifacts(w, s, 4);
-		grove__buf_clear(&at);
-		OK(w, grove_session_artifact_path(s, 41, &at));
-		assert_string_equal(at.ptr, beside(s, "/41.read.log"));
-		GOT(w, grove_session_artifact_path(s, 4, &at), GROVE_ENOTFOUND);
-		GOT(w, grove_session_artifact_save(s, "../x", text("y"), &id, NULL), GROVE_EINVAL);
-		GOT(w, grove_session_artifact_save(s, "", text("y"), &id, NULL), GROVE_EINVAL);
-		assert_int_equal(told.calls, 0);
-		grove__buf_release(&at);
-		grove_session_close(s);
-	}
-}
-
-static void artifacts_wait_with_a_deferred_session(void **state)
-{
-	struct world *w = *state;
-	struct grove_session *s = start(w, "xcsh", 0);
-	uint64_t id;
-
-	user(w, s, "one");
-	OK(w, grove_session_artifact_save(s, "bash", text("early"), &id, NULL));
-	OK(w, grove_session_artifact_save(s, "bash", text("early too"), &id, NULL));
-	assert_int_equal(id, 1);
-	assert_artifact(w, s, 0, "early");
-	assert_false(is_there(beside(s, "")));
-	say(w, s, REPLY);
-	assert_file(beside(s, "/0.bash.log"), "early");
-	assert_artifact(w, s, 1, "early too");
-	OK(w, grove_session_artifact_save(s, "bash", text("late"), &id, NULL));
-	assert_int_equal(id, 2);
-	grove_session_close(s);
-}
-
 static void artifacts_fork_move_and_go_with_their_session(void **state)
 {
 	struct world *w = *state;
@@ -526,21 +400,20 @@ static void artifacts_fork_move_and_go_with_their_session(void **state)
 		struct grove_fork_options there = { .size = sizeof(o), .cwd = "/else/where" };
 		const struct grove_fork_options *how[] = { &o, &path, &there };
 		struct grove_session *s = session_at(w, put_file(w, both[i], HEADER TALK), GROVE_OPEN_WRITE), *t;
+		struct grove_buf b = GROVE_BUF_INIT;
 		char old[8192];
-		uint64_t id;
 
-		OK(w, grove_session_artifact_save(s, "bash", text("out"), &id, NULL));
+		OK(w, attach(s, "0.bash.log", "out"));
 		make_dirs(beside(s, "/deep"));
 		file_make(beside(s, "/deep/task.jsonl"), HEADER);
 		for (size_t n = 0; n < 3; n++) {
 			OK(w, grove_session_fork(s, how[n], &t));
 			assert_string_not_equal(grove_session_path(s), grove_session_path(t));
-			assert_artifact(w, t, 0, "out");
+			assert_artifact(w, t, "0.bash.log", "out");
 			assert_file(beside(t, "/deep/task.jsonl"), HEADER);
 			/* each has its own from now on */
-			OK(w, grove_session_artifact_save(t, "bash", text("of the copy"), &id, NULL));
-			assert_int_equal(id, 1);
-			assert_artifacts(w, s, 1);
+			OK(w, attach(t, "1.bash.log", "of the copy"));
+			GOT(w, attached(s, "1.bash.log", &b), GROVE_ENOTFOUND);
 			snprintf(old, sizeof(old), "%s", grove_session_path(t));
 			grove_session_close(t);
 			OK(w, grove_remove(w->g, old, GROVE_REMOVE_NO_TRASH));
@@ -548,16 +421,14 @@ static void artifacts_fork_move_and_go_with_their_session(void **state)
 			old[strlen(old) - 6] = '\0';
 			assert_false(is_there(old));
 		}
-		assert_artifact(w, s, 0, "out");
+		assert_artifact(w, s, "0.bash.log", "out");
 		snprintf(old, sizeof(old), "%s", beside(s, ""));
 		OK(w, grove_session_move(s, "/new/place"));
 		assert_string_not_equal(old, beside(s, ""));
 		assert_false(is_there(old));
-		assert_artifact(w, s, 0, "out");
+		assert_artifact(w, s, "0.bash.log", "out");
 		assert_file(beside(s, "/deep/task.jsonl"), HEADER);
 		assert_string_equal(grove_session_cwd(s), "/new/place");
-		OK(w, grove_session_artifact_save(s, "bash", text("after"), &id, NULL));
-		assert_int_equal(id, 1);
 		user(w, s, "on");
 		grove_session_close(s);
 	}
@@ -567,12 +438,11 @@ static void an_artifact_that_does_not_fit_is_not_there(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = session_at(w, put_file(w, "xcsh", HEADER TALK), GROVE_OPEN_WRITE);
-	uint64_t id = 7;
 
 	fail_at("write", ENOSPC, 0, 1);
-	GOT(w, grove_session_artifact_save(s, "bash", text("out"), &id, NULL), GROVE_EFULL);
+	GOT(w, attach(s, "0.bash.log", "out"), GROVE_EFULL);
 	all_is_well();
-	assert_artifacts(w, s, 0);
+	assert_int_equal(attachments(s), 0);
 	assert_int_equal(files_in(beside(s, "")), 0);
 	grove_session_close(s);
 }
@@ -589,11 +459,8 @@ int main(void)
 		XCSH_TEST(the_slot_names_before_the_header_does),
 		XCSH_TEST(a_name_in_a_slot_survives_a_failing_disk),
 		XCSH_TEST(the_arguments_of_a_call_are_replaced_and_nothing_else),
-		XCSH_TEST(entries_are_rewritten_and_other_lines_stay),
 		XCSH_TEST(what_others_go_by_cannot_be_changed),
 		XCSH_TEST(a_picture_that_an_update_brings_goes_to_the_blobs),
-		XCSH_TEST(artifacts_are_numbered_over_all_tools),
-		XCSH_TEST(artifacts_wait_with_a_deferred_session),
 		XCSH_TEST(artifacts_fork_move_and_go_with_their_session),
 		XCSH_TEST(an_artifact_that_does_not_fit_is_not_there),
 	};

@@ -117,9 +117,7 @@ static void in_memory_nothing_touches_the_disk(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct grove_session *s = start(w, both[i], GROVE_CREATE_MEMORY);
 		char *image = image_message("user", 2048, 'A');
-		struct grove_buf b = GROVE_BUF_INIT;
 		const char *id;
-		uint64_t nr;
 
 		assert_null(grove_session_path(s));
 		id = say(w, s, image);
@@ -128,14 +126,9 @@ static void in_memory_nothing_touches_the_disk(void **state)
 		assert_name(w, s, "a name");
 		OK(w, grove_session_append_label(s, id, "here", NULL, NULL));
 		OK(w, grove_session_update(s, id, "/message/role", "\"developer\""));
-		OK(w, grove_session_artifact_save(s, "bash", text("out"), &nr, NULL));
-		assert_int_equal(nr, 0);
-		OK(w, grove_session_artifact_get(s, 0, &b));
-		assert_string_equal(b.ptr, "out");
 		OK(w, grove_session_sync(s));
 		OK(w, grove_session_ensure(s));
 		assert_context(w, s, NULL, "AAAAAAAA");
-		grove__buf_release(&b);
 		free(image);
 		grove_session_close(s);
 	}
@@ -394,12 +387,10 @@ static void a_reader_who_writes_is_refused_and_nobody_is_told(void **state)
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
 	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
-	uint64_t id;
 
 	GOT(w, grove_session_append(s, text(REPLY), NULL, NULL), GROVE_EACCESS);
 	GOT(w, name_session(s, "x", GROVE_NAME_BY_USER, NULL), GROVE_EACCESS);
 	GOT(w, grove_session_update(s, "u1", "/message/content", "\"x\""), GROVE_EACCESS);
-	GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_EACCESS);
 	assert_int_equal(told.calls, 0);
 	assert_file(path, HEADER TALK);
 	grove_session_close(s);

@@ -314,11 +314,6 @@ void sessions_count(char *out, size_t size, uint64_t nr)
 		snprintf(out, size, nr < 100000 ? "%llu" : "%lluk", (unsigned long long)(nr < 100000 ? nr : nr / 1000));
 }
 
-void sessions_cost(char *out, size_t size, double cost)
-{
-	snprintf(out, size, cost < 9999.995 ? "$%.2f" : "$%.0f", cost);
-}
-
 static void print_numbers(struct out *o, const struct columns *c, const struct grove_list_item *s)
 {
 	char n[32];
@@ -328,7 +323,7 @@ static void print_numbers(struct out *o, const struct columns *c, const struct g
 		out_printf(o, "%*s  ", MESSAGES, n);
 	}
 	if (c->cost) {
-		sessions_cost(n, sizeof(n), s->cost);
+		out_cost(n, sizeof(n), s->cost, s->estimated, COST);
 		out_printf(o, "%*s  ", COST, s->has_cost ? n : "-");
 	}
 }

@@ -68,7 +68,5 @@ void sessions_print_row(const struct sessions *m, struct out *o, size_t row, uns
 void sessions_age(char *out, size_t size, int64_t then, int64_t now);
 /* "99999", then "100k"; "-" if it is not known. */
 void sessions_count(char *out, size_t size, uint64_t nr);
-/* "$9999.99", then "$10000". */
-void sessions_cost(char *out, size_t size, double cost);
 
 #endif

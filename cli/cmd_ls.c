@@ -238,7 +238,7 @@ static void print_shape(const struct table *t, const struct grove_list_item *s)
 			out_style(o, OUT_PLAIN);
 	}
 	if (t->columns & COL_COST) {
-		snprintf(cost, sizeof(cost), "$%.2f", s->cost);
+		out_cost(cost, sizeof(cost), s->cost, s->estimated, COST);
 		out_printf(o, "%*s  ", COST, s->has_cost ? cost : "-");
 	}
 	if (t->columns & COL_LEAF) {

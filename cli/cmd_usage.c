@@ -62,7 +62,7 @@ static void cell(char *out, size_t size, const struct grove_usage_row *r, int co
 	else if (column < COUNTS)
 		with_commas(out, size, count_of(r, column));
 	else if (r->has_cost)
-		snprintf(out, size, "%s$%.2f", r->estimated > 0 ? "~" : "", r->cost);
+		out_cost(out, size, r->cost, r->estimated, 0);
 	else
 		snprintf(out, size, "-");
 }

@@ -454,6 +454,15 @@ void out_column(struct out *o, struct grove_slice text, unsigned width)
 	out_pad(o, width - used);
 }
 
+void out_cost(char *to, size_t size, double cost, double estimated, unsigned width)
+{
+	const char *mark = estimated > 0 ? "~" : "";
+	int n = snprintf(to, size, "%s$%.2f", mark, cost);
+
+	if (width && n > (int)width)
+		snprintf(to, size, "%s$%.0f", mark, cost);
+}
+
 struct grove_slice out_name_heading(unsigned width)
 {
 	struct grove_slice whole = out_str("NAME OR FIRST MESSAGE");

@@ -106,6 +106,8 @@ unsigned out_fit(struct out *o, struct grove_slice text, unsigned width);
 unsigned out_fit_path(struct out *o, const char *path, unsigned width);
 /* Like out_fit(), padded with spaces. */
 void out_column(struct out *o, struct grove_slice text, unsigned width);
+/* "$12.30", "~$12.30" if a part of it is estimated, "$12345" if `width` (0: any) has no room for cents. */
+void out_cost(char *to, size_t size, double cost, double estimated, unsigned width);
 /* The heading of the last column in a list of sessions; one word if the column is narrow. */
 struct grove_slice out_name_heading(unsigned width);
 /*

@@ -378,6 +378,10 @@ static void put_usage_row(struct doc *d, const struct grove_usage_row *r)
 		doc_name(d, "cost");
 		doc_real(d, r->cost);
 	}
+	if (r->estimated > 0) {
+		doc_name(d, "estimated");
+		doc_real(d, r->estimated);
+	}
 	doc_close(d, '}');
 }
 

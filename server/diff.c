@@ -57,6 +57,10 @@ static void put_side(struct doc *d, const char *name, const struct grove_view *v
 		doc_null(d);
 	else
 		doc_real(d, s->cost);
+	if (s->estimated > 0) {
+		doc_name(d, "estimated");
+		doc_real(d, s->estimated);
+	}
 	doc_member_number(d, "tokens", s->tokens);
 	put_files(d, s);
 	doc_close(d, '}');

@@ -254,7 +254,9 @@ static const struct param usage_query[] = {
 };
 
 static const struct param turns_query[] = {
-	{ "by", PARAM_TEXT, 0, "turn", "columns of seq, time, context, output and cost" },
+	{ "by", PARAM_TEXT, 0, "turn|day|model|session|project|agent|week|month|block",
+	  "columns of seq, time, context, output and cost; or what the session is billed for, as in /usage" },
+	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; default: the server's" },
 	SUB,
 	{ NULL },
 };
@@ -355,7 +357,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/search", SCOPE_READ, PACE_SLOW, get_search_inside,
 	  "Searches one session; hits are in the order of the log.", inside_query,
 	  .answer = "hits:a total:i" },
-	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_SLOW, get_session_usage, "The context over time.",
+	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_SLOW, get_session_usage, "The context over time, or tokens and cost.",
 	  turns_query },
 	{ "GET", API "/sessions/{id}/agents", SCOPE_READ, PACE_SLOW, get_agents, "The sub-agents of a session.",
 	  .answer = "rev:i generation:i agents:a" },

@@ -18,15 +18,20 @@ int read_zone(struct request *r, const char **tz)
 	return grove_zone_offset(*tz, 0, &offset) ? reply_fail(r, GROVE_EINVAL, "%.64s: unknown time zone", *tz) : 0;
 }
 
+/* In the order of enum grove_usage_by. */
+static const char *const groups[] = { "day", "model", "session", "project", "agent", "week", "month", "block", "turn", NULL };
+enum { TURN = GROVE_USAGE_BLOCK + 1 };  /* for one session only */
+
 static int read_options(struct request *r, struct grove_usage_options *o)
 {
-	static const char *const by[] = { "day", "model", "session", "project", "agent", "week", "month", "block", NULL };
 	static const char *const stacks[] = { "model", NULL };
 	int which = 0, stack = -1;
 	uint64_t limit = 0;
 	char why[256];
-	int rc = query_choice(r, "by", by, &which);
+	int rc = query_choice(r, "by", groups, &which);
 
+	if (!rc && which == TURN)
+		rc = reply_fail(r, GROVE_EINVAL, "by cannot be 'turn'");
 	if (!rc)
 		rc = query_choice(r, "stack", stacks, &stack);
 	if (!rc)
@@ -43,10 +48,19 @@ static int read_options(struct request *r, struct grove_usage_options *o)
 	return rc;
 }
 
+static int put_usage(struct request *r, const struct grove_usage_options *o)
+{
+	struct grove_usage *u = NULL;
+	int rc = grove_usage(r->g, o, &u);
+
+	rc = rc ? reply_fail_grove(r, rc) : grove_usage_json(u, &r->out.buf);
+	grove_usage_free(u);
+	return rc;
+}
+
 int get_usage(struct request *r)
 {
 	struct grove_usage_options o = { .size = sizeof(o) };
-	struct grove_usage *u = NULL;
 	int rc = read_options(r, &o);
 
 	if (rc)
@@ -54,21 +68,34 @@ int get_usage(struct request *r)
 	/* the totals cover all sessions */
 	if (auth_limited(&r->who))
 		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
-	rc = grove_usage(r->g, &o, &u);
+	return put_usage(r, &o);
+}
+
+/* What a session is billed for, as in a list; that of a sub-agent is in its session's. */
+static int get_billed(struct request *r, int by)
+{
+	struct grove_usage_options o = { .size = sizeof(o), .by = (enum grove_usage_by)by };
+	struct held *h = NULL;
+	int rc = read_zone(r, &o.tz);
+
+	if (!rc)
+		rc = hold(r, 0, &h);
 	if (rc)
-		rc = reply_fail_grove(r, rc);
-	else
-		rc = grove_usage_json(u, &r->out.buf);
-	grove_usage_free(u);
+		return rc;
+	o.session = h->id;
+	rc = put_usage(r, &o);
+	hold_release(r, h);
 	return rc;
 }
 
 int get_session_usage(struct request *r)
 {
-	static const char *const by[] = { "turn", NULL };
 	struct grove_view *v = NULL;
 	struct held *h = NULL;
-	int which = 0, rc = query_choice(r, "by", by, &which);
+	int which = TURN, rc = query_choice(r, "by", groups, &which);
+
+	if (!rc && which != TURN)
+		return get_billed(r, which);
 
 	if (!rc)
 		rc = hold(r, 0, &h);

@@ -486,6 +486,7 @@ struct grove_diff_side {
 	double cost;                 /* in USD; NaN: not known for any reply */
 	const struct grove_diff_file *const *files;  /* in the order of their first change */
 	size_t nr_files;
+	double estimated;            /* the part of `cost` that is estimated from list prices */
 };
 struct grove_diff {
 	uint32_t fork;               /* the last entry that both have; GROVE_NO_ENTRY: none */

@@ -171,8 +171,10 @@ static void sum_replies(struct grove_diff_side *side, const struct grove__turns 
 		if (r->told)
 			continue;
 		side->tokens += r->input + r->output + r->cache_read + r->cache_write;
-		if (!isnan(cost))
-			side->cost = isnan(side->cost) ? cost : side->cost + cost;
+		if (isnan(cost))
+			continue;
+		side->cost = isnan(side->cost) ? cost : side->cost + cost;
+		side->estimated += isnan(r->cost) ? cost : 0;
 	}
 }
 

@@ -560,10 +560,14 @@ static void numbers_stay_in_their_columns(void **state)
 	assert_string_equal(n, "100k");
 	sessions_count(n, sizeof(n), GROVE_NO_COUNT);
 	assert_string_equal(n, "-");
-	sessions_cost(n, sizeof(n), 9999.99);
+	out_cost(n, sizeof(n), 9999.99, 0, 8);
 	assert_string_equal(n, "$9999.99");
-	sessions_cost(n, sizeof(n), 9999.999);
+	out_cost(n, sizeof(n), 9999.999, 0, 8);
 	assert_string_equal(n, "$10000");
+	out_cost(n, sizeof(n), 9999.99, 0.01, 8);
+	assert_string_equal(n, "~$10000");
+	out_cost(n, sizeof(n), 9999.99, 0.01, 0);
+	assert_string_equal(n, "~$9999.99");
 }
 
 static void ages_are_short(void **state)

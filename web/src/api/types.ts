@@ -158,6 +158,6 @@ export interface SearchReply {
 export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; estimated?: number; stack?: Record<string, UsageRow> }
 export interface UsageReply { totals: UsageRow; rows: UsageRow[]; copies?: number; replies?: number; unpriced?: { model: string; totalTokens: number }[]; away?: string[] }
 
-export interface DiffSide { leaf: string; entries: number; seq: [number, number][]; cost?: number | null; tokens?: number; files: { path: string; added: number; removed: number; edits: number }[] }
+export interface DiffSide { leaf: string; entries: number; seq: [number, number][]; cost?: number | null; estimated?: number; tokens?: number; files: { path: string; added: number; removed: number; edits: number }[] }
 export interface DiffReply { fork: string | null; common: number; a: DiffSide; b: DiffSide }
 export interface AgentLog { agentId: string; name?: string; entries: number; status?: string }

@@ -22,8 +22,9 @@ export function tokens(n: number): string {
 export function money(n: number | null | undefined, estimated = 0): string {
   if (n === null || n === undefined) return '–';
   if (n === 0) return '$0';
-  if (n < 0.005) return '<$0.01';
-  return `${estimated > 0 ? '~' : ''}$${n >= 1000 ? plain.format(Math.round(n)) : n.toFixed(2)}`;
+  const mark = estimated > 0 ? '~' : '';
+  if (n < 0.005) return `${mark}<$0.01`;
+  return `${mark}$${n >= 1000 ? plain.format(Math.round(n)) : n.toFixed(2)}`;
 }
 
 export function bytes(n: number): string {

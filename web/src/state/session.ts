@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
-import type { ContextFigures, ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire } from '../api/types.ts';
+import type { ContextFigures, ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire, UsageReply, UsageRow } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
@@ -22,7 +22,7 @@ const STILL_MS = 60;
 const JOIN_MS = 80;            // what comes within is shown together
 const FIGURES_MS = 2000;       // and figures are read again once for all that comes within
 
-interface Turns { seq: number[]; context: (number | null)[]; cost: (number | null)[] }
+interface Turns { seq: number[]; context: (number | null)[] }
 
 export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
@@ -30,7 +30,7 @@ export class SessionState extends Look {
   readonly sent = signal<ContextReply | null>(null);   // with the messages, while one looks at them
   readonly mark = signal<string | null>(null);   // one end of a comparison
   private readonly turns = signal<Turns | null>(null);
-  readonly cost = computed(() => { const c = (this.turns.value?.cost ?? []).filter((x) => x !== null); return c.length ? c.reduce((a, b) => a + b, 0) : null; });
+  readonly cost = signal<Pick<UsageRow, 'cost' | 'estimated'> | null>(null);   // what it is billed for, as in the list
   // How its agent goes on with it.
   readonly resume = computed(() => { const meta = this.sessionMeta.value; return meta && !this.sub ? me.value?.agents.find((a) => a.agent === meta.agent)?.resume?.replace('{id}', meta.id) ?? null : null; });
   private bodies = new Bodies();
@@ -535,6 +535,7 @@ export class SessionState extends Look {
     if (this.sub) return;
     try {
       this.turns.value = await get<Turns>(`${this.path}/usage`, { by: 'turn' });
+      this.cost.value = (await get<UsageReply>(`${this.path}/usage`, { by: 'session' })).totals;
     } catch { /* Figures of comfort: the page does without. */ }
   }
 

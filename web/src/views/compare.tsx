@@ -44,7 +44,7 @@ function Head({ session, id, side, lane }: { session: SessionState; id: string; 
   const start = s.branchStart(i, session.onActivePath.value);
   const first = s.path(i).at(-side.entries);
   const lasted = first === undefined || !side.entries ? 0 : s.time[i]! - s.time[first]!;
-  return <div class="cmp-h"><span class={lane ? 'dot lane1' : 'dot'} /><h2 class="trunc">{active ? 'Active path' : visible(session.words(start)) || id.slice(0, 8)}</h2>{i === s.leaf && <span class="chip green">leaf</span>}<span class="end dim num">{plural(side.entries, 'entry', 'entries')}{typeof side.cost === 'number' ? ` · ${money(side.cost)}` : ''}{lasted > 0 ? ` · ${span(lasted)}` : ''}</span></div>;
+  return <div class="cmp-h"><span class={lane ? 'dot lane1' : 'dot'} /><h2 class="trunc">{active ? 'Active path' : visible(session.words(start)) || id.slice(0, 8)}</h2>{i === s.leaf && <span class="chip green">leaf</span>}<span class="end dim num">{plural(side.entries, 'entry', 'entries')}{typeof side.cost === 'number' ? ` · ${money(side.cost, side.estimated)}` : ''}{lasted > 0 ? ` · ${span(lasted)}` : ''}</span></div>;
 }
 
 // The text of a prompt that was asked on both sides, with the words that differ marked.

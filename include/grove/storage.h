@@ -32,8 +32,8 @@
  * those that create a file may return GROVE_EFULL, or GROVE_ENOTFOUND if the path
  * leads through a file.
  *
- * Threads. Many threads may use a storage and its writers at once, but they share
- * the last error.
+ * Threads. All calls block: what a host does not want to wait for, a thread of its own does.
+ * Many threads may use a storage and its writers at once, but they share the last error.
  *
  * Bytes. Text is UTF-8 by convention; nothing is decoded, repaired or refused.
  * Sizes are in bytes. Files are created with mode 0600 and directories with 0700;
@@ -62,11 +62,6 @@ enum grove_storage_flags {
 struct grove_storage_options {
 	size_t size;
 	unsigned flags;       /* enum grove_storage_flags */
-	/*
-	 * The maximum number of bytes in submitted calls that wait to be run; beyond
-	 * that, submitting returns GROVE_EFULL. 0: 512 MiB.
-	 */
-	size_t queue_max;
 };
 
 /* Opens the file system as a storage. `opt` may be NULL. Returns 0 or GROVE_ENOMEM. */
@@ -75,10 +70,7 @@ GROVE_API int grove_storage_files(const struct grove_storage_options *opt,
 /* Opens a storage in memory that belongs to this handle alone. */
 GROVE_API int grove_storage_memory(const struct grove_storage_options *opt,
 				  struct grove_storage **out);
-/*
- * Runs all submitted calls, then closes the storage. Must not be called from a
- * completion. Writers that are still open remain usable, but not for submitted calls.
- */
+/* Writers that are still open remain usable. */
 GROVE_API void grove_storage_close(struct grove_storage *st);
 /* Copies the detail of the last error of `st`; its code is 0 if there was none. */
 GROVE_API void grove_storage_error(struct grove_storage *st, struct grove_detail *out);
@@ -268,109 +260,6 @@ GROVE_API int grove_writer_close(struct grove_writer *w);
 GROVE_API int grove_writer_get_error(struct grove_writer *w, struct grove_detail *out);
 /* Closes the writer if it is open, and frees it. */
 GROVE_API void grove_writer_free(struct grove_writer *w);
-
-/* -------------------------------------------------------- calls as structs */
-
-/*
- * Every operation above can also be described by a struct, which is run at once or
- * submitted to the storage's own thread.
- *
- *	struct grove_storage_call c = { sizeof(c), GROVE_STORAGE_READ_TEXT };
- *
- *	c.path = path;
- *	rc = grove_storage_submit(st, &c, got_text, payload);
- */
-enum grove_storage_op {
-	GROVE_STORAGE_ENSURE_DIR,        /* path */
-	GROVE_STORAGE_EXISTS,            /* path; result 1 or 0 */
-	GROVE_STORAGE_WRITE_TEXT,        /* path, bytes */
-	GROVE_STORAGE_STAT,              /* path; file_bytes, mtime_ms, mtime_ns */
-	GROVE_STORAGE_LIST_FILES,        /* path, path2: the pattern; paths, nr_paths */
-	GROVE_STORAGE_READ_TEXT,         /* path; text */
-	GROVE_STORAGE_READ_TEXT_PREFIX,  /* path, max; text */
-	GROVE_STORAGE_RENAME,            /* path, path2: the new name; result 0 or 1 */
-	GROVE_STORAGE_UNLINK,            /* path */
-	GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS, /* path */
-	GROVE_STORAGE_OPEN_WRITER,       /* path, options; writer */
-	GROVE_STORAGE_WRITE_LINE,        /* writer, bytes */
-	GROVE_STORAGE_FLUSH,             /* writer */
-	GROVE_STORAGE_FSYNC,             /* writer */
-	GROVE_STORAGE_CLOSE,             /* writer */
-	GROVE_STORAGE_READ_TEXT_SLICES,  /* path, max: of the head, max_tail; text, text_tail */
-	GROVE_STORAGE_WRITE_TEXT_IF,     /* path, bytes, expect_bytes */
-	GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, /* path, expect_bytes */
-	GROVE_STORAGE_SET_TITLE,         /* path, title; result 0 or 1 */
-	GROVE_STORAGE_LOCK,              /* path */
-	GROVE_STORAGE_UNLOCK             /* path */
-};
-
-struct grove_storage_call {
-	size_t size;
-	enum grove_storage_op op;
-
-	/* input */
-	const char *path;
-	const char *path2;
-	struct grove_slice bytes;
-	size_t max;
-	const struct grove_writer_options *options;
-
-	/* input of calls on a writer; output of GROVE_STORAGE_OPEN_WRITER */
-	struct grove_writer *writer;
-
-	/* output */
-	int result;                         /* what the function returns */
-	const struct grove_detail *detail;  /* in the completion of a failed call; else NULL */
-	uint64_t file_bytes;
-	int64_t mtime_ms, mtime_ns;
-	struct grove_buf text;              /* appended to */
-	char **paths;
-	size_t nr_paths;
-
-	/* input */
-	size_t max_tail;
-	uint64_t expect_bytes;
-	/* output */
-	struct grove_buf text_tail;         /* appended to */
-
-	/* input */
-	const struct grove_title *title;
-};
-
-/*
- * Runs a call now, on this thread, and returns its result. The output belongs to the
- * caller, as with the functions. This does not wait for submitted calls, except for
- * those of the same writer, whose lines stay in order.
- */
-GROVE_API int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call);
-
-/*
- * The completion of a call, called on the storage's thread. `call` is a copy of what
- * was submitted, with the output, and is valid until the completion returns. To keep
- * `text`, `text_tail` or `paths`, take it and leave an empty buffer or NULL in its place;
- * the rest is freed. A new `writer` belongs to the completion. The completion may submit
- * and run calls, but must not close the storage. Other calls wait until it returns.
- */
-typedef void grove_storage_done_fn(void *payload, struct grove_storage_call *call);
-
-/*
- * Submits a call to the storage's thread. Calls run one after the other in the order
- * in which they were submitted; the next begins only after the completion of the
- * previous one has returned. Strings, bytes, options and the title are copied, so the
- * caller may free them at once. `done` may be NULL, except to open a writer.
- *
- * Returns 0 if the call will be run, exactly once. Otherwise nothing happens and `done`
- * is not called: GROVE_EINVAL (no such operation, no path, no writer, or a writer of
- * another storage), GROVE_EFULL (too many bytes are waiting).
- */
-GROVE_API int grove_storage_submit(struct grove_storage *st, const struct grove_storage_call *call,
-				   grove_storage_done_fn *done, void *payload);
-
-/*
- * Waits until everything submitted so far is done and its completions have returned.
- * Returns GROVE_EINVAL in a completion, which would wait for itself.
- */
-GROVE_API int grove_storage_drain(struct grove_storage *st);
 
 #ifdef __cplusplus
 }

@@ -271,8 +271,8 @@ static int files_write(struct grove_storage *st, const char *path, struct grove_
 }
 
 struct listing {
-	const char *pattern;
-	struct grove_buf path, *names;
+	struct grove__storage_list *out;
+	struct grove_buf path;
 	size_t base;
 	int err;                 /* a negative errno that ends the list */
 };
@@ -283,28 +283,27 @@ static int list_one(void *payload, const char *name)
 	struct grove__sys_stat s;
 	int err;
 
-	if (!grove__storage_wants(li->pattern, name))
+	if (!grove__storage_wants(li->out, name))
 		return 0;
 	grove__buf_cut(&li->path, li->base);
 	err = grove__buf_add_str(&li->path, name) ? -ENOMEM : grove__sys_lstat(li->path.ptr, &s);
-	if (!err && s.type == SYS_FILE && grove__buf_add(li->names, name, strlen(name) + 1))
-		err = -ENOMEM;
+	if (!err && s.type == SYS_FILE)
+		err = grove__storage_listed(li->out, name);
 	/* already gone */
 	li->err = err == -ENOENT ? 0 : err;
 	return li->err != 0;
 }
 
-static int files_list(struct grove_storage *st, const char *dir, const char *pattern,
-		      struct grove_buf *names)
+static int files_list(struct grove_storage *st, struct grove__storage_list *out)
 {
-	struct listing li = { .pattern = pattern, .path = GROVE_BUF_INIT, .names = names };
+	struct listing li = { .out = out };
 	int ended, err;
 
 	(void)st;
-	err = grove__buf_addf(&li.path, "%s/", dir) ? -ENOMEM : 0;
+	err = grove__buf_addf(&li.path, "%s/", out->dir) ? -ENOMEM : 0;
 	li.base = li.path.len;
 	if (!err)
-		err = grove__sys_list(dir, list_one, &li, &ended);
+		err = grove__sys_list(out->dir, list_one, &li, &ended);
 	grove__buf_release(&li.path);
 	return err ? err : li.err;
 }

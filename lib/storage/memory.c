@@ -1,12 +1,9 @@
 /*
  * storage/memory.c: files in memory: the reference for the other kind.
  *
- * Nodes, that is files and directories, are in an array sorted by path; the root is not
- * among them. What is below `/a` begins with `/a/`: one range of the array, though not the
- * one right after `/a` (`/a-b` sorts before it).
- *
- * A writer holds its node. A node that lost its path stays alive for its writers, which get
- * an error.
+ * Nodes, that is files and directories, each know their whole path; the root's is "". A
+ * writer holds its node. A node that lost its path stays alive for its writers, which get an
+ * error.
  */
 #include "storage/storage.h"
 
@@ -28,7 +25,7 @@ struct node {
 struct memory {
 	struct grove_storage base;
 	pthread_mutex_t lock;
-	struct node **nodes;
+	struct node root, **nodes;   /* the root is not among them */
 	size_t nr, cap;
 };
 
@@ -46,74 +43,57 @@ static struct memory *memory_of(struct grove_storage *st)
 	return (struct memory *)st;
 }
 
-/* -------------------------------------------------------------------- paths */
+/* -------------------------------------------------------------------- nodes */
 
 /* Makes a path absolute, without `.` and `..`; the root itself is "". */
 static int canonical(const char *path, struct grove_buf *out)
 {
-	const char *p = path;
-
 	if (grove__buf_add(out, "", 0))
 		return -ENOMEM;
-	while (*p) {
+	for (const char *p = path; *p;) {
 		size_t n = strcspn(p, "/");
 
 		if (n == 2 && p[0] == '.' && p[1] == '.') {
-			while (out->len && out->ptr[out->len - 1] != '/')
-				grove__buf_cut(out, out->len - 1);
-			if (out->len)
-				grove__buf_cut(out, out->len - 1);
-		} else if (n && !(n == 1 && *p == '.')) {
-			if (grove__buf_add_char(out, '/') || grove__buf_add(out, p, n))
-				return -ENOMEM;
+			const char *slash = strrchr(out->ptr, '/');
+
+			grove__buf_cut(out, slash ? (size_t)(slash - out->ptr) : 0);
+		} else if (n && !(n == 1 && *p == '.') && grove__buf_addf(out, "/%.*s", (int)n, p)) {
+			return -ENOMEM;
 		}
 		p += n + (p[n] == '/');
 	}
 	return 0;
 }
 
-/* Returns the index where `path` is, or would be. */
-static size_t place_of(const struct memory *m, const char *path)
+static struct node *find_node(struct memory *m, const char *path)
 {
-	size_t lo = 0, hi = m->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(m->nodes[mid]->path, path) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	for (size_t i = 0; i < m->nr && *path; i++)
+		if (!strcmp(m->nodes[i]->path, path))
+			return m->nodes[i];
+	return *path ? NULL : &m->root;
 }
 
-static struct node *find(const struct memory *m, const char *path)
+/* What follows the directory and a slash in the path of a node; NULL if it is not below it. */
+static const char *name_below(const struct node *n, const struct grove_buf *dir)
 {
-	size_t i = place_of(m, path);
-
-	return i < m->nr && !strcmp(m->nodes[i]->path, path) ? m->nodes[i] : NULL;
+	return !strncmp(n->path, dir->ptr, dir->len) && n->path[dir->len] == '/' ? n->path + dir->len + 1 : NULL;
 }
 
-/* Finds the range of everything below `path`, which gets a trailing slash. */
-static int below(const struct memory *m, struct grove_buf *path, size_t *from, size_t *to)
+static bool is_empty(const struct memory *m, const struct grove_buf *dir)
 {
-	if (grove__buf_add_char(path, '/'))
-		return -ENOMEM;
-	*from = *to = place_of(m, path->ptr);
-	while (*to < m->nr && !strncmp(m->nodes[*to]->path, path->ptr, path->len))
-		++*to;
-	return 0;
+	size_t i = 0;
+
+	while (i < m->nr && !name_below(m->nodes[i], dir))
+		i++;
+	return i == m->nr;
 }
 
-/* -------------------------------------------------------------------- nodes */
-
-static int64_t now_ns(void)
+static void touch(struct node *n)
 {
-	return grove__sys_now_ms() * 1000000;
+	n->mtime_ns = grove__sys_now_ms() * 1000000;
 }
 
-static void drop(struct node *n)
+static void drop_node(struct node *n)
 {
 	if (--n->refs)
 		return;
@@ -122,50 +102,31 @@ static void drop(struct node *n)
 	free(n);
 }
 
-/* The array has room for it. */
-static void insert(struct memory *m, struct node *n)
+/* Takes its path from a node. */
+static void lose_node(struct memory *m, struct node *n)
 {
-	size_t i = place_of(m, n->path);
+	size_t i = 0;
 
-	memmove(m->nodes + i + 1, m->nodes + i, (m->nr - i) * sizeof(*m->nodes));
-	m->nodes[i] = n;
-	m->nr++;
+	while (m->nodes[i] != n)
+		i++;
+	m->nodes[i] = m->nodes[--m->nr];
+	free(n->path);
+	n->path = NULL;
+	drop_node(n);
 }
 
-static void take(struct memory *m, size_t from, size_t to)
+static int add_node(struct memory *m, const char *path, bool dir, struct node **out)
 {
-	if (to < m->nr)
-		memmove(m->nodes + from, m->nodes + to, (m->nr - to) * sizeof(*m->nodes));
-	m->nr -= to - from;
-}
+	struct node *n = grove__array_room(&m->nodes, &m->cap, m->nr, sizeof(*m->nodes)) ? NULL : calloc(1, sizeof(*n));
 
-static void lose(struct memory *m, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		struct node *n = m->nodes[i];
-
-		free(n->path);
-		n->path = NULL;
-		drop(n);
-	}
-	take(m, from, to);
-}
-
-static int add(struct memory *m, const char *path, bool dir, struct node **out)
-{
-	struct node *n;
-
-	if (grove__array_room(&m->nodes, &m->cap, m->nr, sizeof(*m->nodes)))
-		return -ENOMEM;
-	n = calloc(1, sizeof(*n));
 	if (!n || !(n->path = strdup(path))) {
 		free(n);
 		return -ENOMEM;
 	}
 	n->refs = 1;
 	n->dir = dir;
-	n->mtime_ns = now_ns();
-	insert(m, n);
+	touch(n);
+	m->nodes[m->nr++] = n;
 	if (out)
 		*out = n;
 	return 0;
@@ -176,18 +137,18 @@ static int make_dirs(struct memory *m, struct grove_buf *path, bool last)
 {
 	int err = 0;
 
-	for (size_t i = 1; i <= path->len && !err; i++) {
+	for (size_t i = 1; i < path->len + last && !err; i++) {
 		bool end = i == path->len;
-		struct node *n;
+		const struct node *n;
 
-		if ((end && !last) || (!end && path->ptr[i] != '/'))
+		if (!end && path->ptr[i] != '/')
 			continue;
 		path->ptr[i] = '\0';
-		n = find(m, path->ptr);
+		n = find_node(m, path->ptr);
 		if (n && !n->dir)
 			err = end ? -EEXIST : -ENOTDIR;
 		else if (!n)
-			err = add(m, path->ptr, true, NULL);
+			err = add_node(m, path->ptr, true, NULL);
 		if (!end)
 			path->ptr[i] = '/';
 	}
@@ -196,19 +157,28 @@ static int make_dirs(struct memory *m, struct grove_buf *path, bool last)
 
 /* ---------------------------------------------------------------- operations */
 
-/* Begins an operation: makes the path canonical, and takes the lock. */
-static int begin(struct memory *m, const char *path, struct grove_buf *out)
+/* Begins an operation: makes the path canonical, and takes the lock. *n: what it leads to, or NULL. */
+static int enter(struct memory *m, const char *path, struct grove_buf *at, struct node **n)
 {
-	int err = canonical(path, out);
+	int err = canonical(path, at);
 
 	pthread_mutex_lock(&m->lock);
+	*n = err ? NULL : find_node(m, at->ptr);
 	return err;
 }
 
-static int end(struct memory *m, struct grove_buf *path, int err)
+/* The same for a file that must exist. */
+static int enter_file(struct memory *m, const char *path, struct grove_buf *at, struct node **n)
+{
+	int err = enter(m, path, at, n);
+
+	return err ? err : !*n ? -ENOENT : (*n)->dir ? -EISDIR : 0;
+}
+
+static int leave(struct memory *m, struct grove_buf *at, int err)
 {
 	pthread_mutex_unlock(&m->lock);
-	grove__buf_release(path);
+	grove__buf_release(at);
 	return err;
 }
 
@@ -216,133 +186,80 @@ static int memory_mkdirs(struct grove_storage *st, const char *path)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	int err = begin(m, path, &at);
+	struct node *n;
+	int err = enter(m, path, &at, &n);
 
-	return end(m, &at, err ? err : make_dirs(m, &at, true));
+	return leave(m, &at, err ? err : make_dirs(m, &at, true));
 }
 
 static int memory_stat(struct grove_storage *st, const char *path, struct grove__storage_stat *out)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	int err = begin(m, path, &at);
-	const struct node *n = err ? NULL : find(m, at.ptr);
+	struct node *n;
+	int err = enter(m, path, &at, &n);
 
-	if (!err && !n && at.len)
-		err = -ENOENT;
-	if (!err) {
-		out->bytes = n ? n->bytes.len : 0;
-		out->mtime_ns = n ? n->mtime_ns : 0;
-		out->is_dir = !n || n->dir;
-	}
-	return end(m, &at, err);
-}
-
-/* Finds or creates a file at `path`. */
-static int need_file(struct memory *m, struct grove_buf *path, struct node **out)
-{
-	int err;
-
-	*out = find(m, path->ptr);
-	if (!path->len || (*out && (*out)->dir))
-		return -EISDIR;
-	if (*out)
-		return 0;
-	err = make_dirs(m, path, false);
-	return err ? err : add(m, path->ptr, false, out);
+	if (!err && n)
+		*out = (struct grove__storage_stat){ n->bytes.len, n->mtime_ns, n->dir };
+	return leave(m, &at, err ? err : n ? 0 : -ENOENT);
 }
 
 /* Returns -ECANCELED if the file (NULL if there is none) does not have the expected size. */
 static int compare(const struct node *n, const uint64_t *expect)
 {
-	uint64_t bytes = n ? n->bytes.len : 0;
-
-	return expect && bytes != *expect ? -ECANCELED : 0;
+	return expect && (n ? n->bytes.len : 0) != *expect ? -ECANCELED : 0;
 }
 
+/* A new node takes the place of the old one, as a new file would. */
 static int memory_write(struct grove_storage *st, const char *path, struct grove_slice bytes,
 			const uint64_t *expect)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT, copy = GROVE_BUF_INIT;
-	struct node *n, *old;
-	size_t i;
-	int err = grove__buf_add_slice(&copy, bytes) ? -ENOMEM : 0;
-	int bad = begin(m, path, &at);
+	struct node *old, *n = NULL;
+	int err = enter(m, path, &at, &old);
 
 	if (!err)
-		err = bad;
-	old = err ? NULL : find(m, at.ptr);
-	if (!err && !(old && old->dir))
-		err = compare(old, expect);
-	if (!err && old && !old->dir) {
-		/* a new node takes its place, as a new file would */
-		i = place_of(m, at.ptr);
-		n = calloc(1, sizeof(*n));
-		if (n) {
-			n->path = old->path;
-			n->refs = 1;
-			old->path = NULL;
-			drop(old);
-			m->nodes[i] = n;
-		} else {
-			err = -ENOMEM;
-		}
-	} else if (!err) {
-		err = need_file(m, &at, &n);
-	}
-	if (!err) {
+		err = old && old->dir ? -EISDIR : compare(old, expect);
+	if (!err && grove__buf_add_slice(&copy, bytes))
+		err = -ENOMEM;
+	if (!err)
+		err = old ? 0 : make_dirs(m, &at, false);
+	if (!err)
+		err = add_node(m, at.ptr, false, &n);
+	if (!err && old)
+		lose_node(m, old);
+	if (!err)
 		n->bytes = copy;
-		n->mtime_ns = now_ns();
-	} else {
+	else
 		grove__buf_release(&copy);
-	}
-	return end(m, &at, err);
+	return leave(m, &at, err);
 }
 
-static int memory_list(struct grove_storage *st, const char *dir, const char *pattern,
-		       struct grove_buf *names)
+static int memory_list(struct grove_storage *st, struct grove__storage_list *out)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	size_t i = 0, to = 0;
-	int err = begin(m, dir, &at);
+	struct node *n;
+	int err = enter(m, out->dir, &at, &n);
 
-	if (!err && at.len) {
-		const struct node *n = find(m, at.ptr);
-
-		err = !n ? -ENOENT : n->dir ? 0 : -ENOTDIR;
-	}
 	if (!err)
-		err = below(m, &at, &i, &to);
-	for (; i < to && !err; i++) {
-		const char *name = m->nodes[i]->path + at.len;
+		err = !n ? -ENOENT : n->dir ? 0 : -ENOTDIR;
+	for (size_t i = 0; i < m->nr && !err; i++) {
+		const char *name = m->nodes[i]->dir ? NULL : name_below(m->nodes[i], &at);
 
-		if (m->nodes[i]->dir || strchr(name, '/') || !grove__storage_wants(pattern, name))
-			continue;
-		if (grove__buf_add(names, name, strlen(name) + 1))
-			err = -ENOMEM;
+		if (name && !strchr(name, '/') && grove__storage_wants(out, name))
+			err = grove__storage_listed(out, name);
 	}
-	return end(m, &at, err);
-}
-
-/* Like begin(), for a file that must exist. */
-static int begin_file(struct memory *m, const char *path, struct grove_buf *at, const struct node **out)
-{
-	int err = begin(m, path, at);
-
-	*out = err ? NULL : find(m, at->ptr);
-	if (err)
-		return err;
-	return !at->len || (*out && (*out)->dir) ? -EISDIR : *out ? 0 : -ENOENT;
+	return leave(m, &at, err);
 }
 
 static int memory_read(struct grove_storage *st, const char *path, struct grove__storage_ends *e)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	const struct node *n;
-	int err = begin_file(m, path, &at, &n);
+	struct node *n;
+	int err = enter_file(m, path, &at, &n);
 
 	if (!err) {
 		size_t len = n->bytes.len, tail = len < e->tail ? len : e->tail;
@@ -352,7 +269,7 @@ static int memory_read(struct grove_storage *st, const char *path, struct grove_
 		    (tail && grove__buf_add(e->last, n->bytes.ptr + len - tail, tail)))
 			err = -ENOMEM;
 	}
-	return end(m, &at, err);
+	return leave(m, &at, err);
 }
 
 static int memory_change_line(struct grove_storage *st, const char *path, grove__storage_line_fn *fn,
@@ -360,9 +277,9 @@ static int memory_change_line(struct grove_storage *st, const char *path, grove_
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	const struct node *n;
 	const char *lf = NULL;
-	int err = begin_file(m, path, &at, &n);
+	struct node *n;
+	int err = enter_file(m, path, &at, &n);
 
 	if (!err && n->bytes.len)
 		lf = memchr(n->bytes.ptr, '\n', n->bytes.len);
@@ -370,10 +287,10 @@ static int memory_change_line(struct grove_storage *st, const char *path, grove_
 		err = fn(payload, grove__slice(n->bytes.ptr, lf ? (size_t)(lf - n->bytes.ptr) : 0), &line);
 	if (!err) {
 		memcpy(n->bytes.ptr, line.ptr, line.len);
-		find(m, at.ptr)->mtime_ns = now_ns();
+		touch(n);
 	}
 	grove__buf_release(&line);
-	return end(m, &at, err);
+	return leave(m, &at, err);
 }
 
 /* No other process can access this memory. */
@@ -381,8 +298,8 @@ static int memory_lock(struct grove_storage *st, const char *path, struct grove_
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT, other = GROVE_BUF_INIT;
-	const struct node *n;
-	int err = begin_file(m, path, &at, &n);
+	struct node *n;
+	int err = enter_file(m, path, &at, &n);
 
 	lock->fd = -1;
 	pthread_mutex_lock(&st->lock);
@@ -394,7 +311,7 @@ static int memory_lock(struct grove_storage *st, const char *path, struct grove_
 	}
 	pthread_mutex_unlock(&st->lock);
 	grove__buf_release(&other);
-	return end(m, &at, err);
+	return leave(m, &at, err);
 }
 
 static void memory_unlock(struct grove__storage_lock *lock)
@@ -406,142 +323,87 @@ static int memory_unlink(struct grove_storage *st, const char *path, const uint6
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	const struct node *n;
-	int err = begin_file(m, path, &at, &n);
+	struct node *n;
+	int err = enter_file(m, path, &at, &n);
 
 	if (!err)
 		err = compare(n, expect);
-	if (!err) {
-		size_t i = place_of(m, at.ptr);
-
-		lose(m, i, i + 1);
-	}
-	return end(m, &at, err);
+	if (!err)
+		lose_node(m, n);
+	return leave(m, &at, err);
 }
 
 static int memory_remove_tree(struct grove_storage *st, const char *path)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	size_t i, from, to;
-	int err = begin(m, path, &at);
-	const struct node *n = err ? NULL : find(m, at.ptr);
+	struct node *n;
+	int err = enter(m, path, &at, &n);
 
-	if (n && n->dir) {
-		i = place_of(m, at.ptr);
-		err = below(m, &at, &from, &to);
-		if (!err) {
-			lose(m, from, to);
-			lose(m, i, i + 1);
-		}
+	if (n && n->dir && n != &m->root) {
+		for (size_t i = m->nr; i--;)
+			if (name_below(m->nodes[i], &at))
+				lose_node(m, m->nodes[i]);
+		lose_node(m, n);
 	}
-	return end(m, &at, err);
+	return leave(m, &at, err);
 }
 
-/* Makes room for `a` under the name `to`, by removing what has it, if allowed. */
-static int make_way(struct memory *m, const struct node *a, struct grove_buf *to)
+/* May `a` get the name `to`, which `b` has? Creates directories for it. */
+static int may_move(struct memory *m, const struct node *a, const struct node *b, const struct grove_buf *from,
+		    struct grove_buf *to)
 {
-	struct node *b = find(m, to->ptr);
-	size_t i = place_of(m, to->ptr), len = to->len, from, upto;
-	int err;
-
+	if (!a)
+		return 1;
+	/* the root cannot be moved, and nothing can be moved into itself */
+	if (a == &m->root || b == &m->root ||
+	    (a->dir && !strncmp(to->ptr, from->ptr, from->len) && to->ptr[from->len] == '/'))
+		return -EINVAL;
 	if (!b)
 		return make_dirs(m, to, false);
-	if (a->dir != b->dir)
-		return -EISDIR;
-	err = below(m, to, &from, &upto);
-	grove__buf_cut(to, len);
-	if (err)
-		return err;
-	if (from < upto)
-		return -EEXIST;
-	lose(m, i, i + 1);
-	return 0;
+	return a->dir != b->dir ? -EISDIR : a != b && !is_empty(m, to) ? -EEXIST : 0;
 }
 
-/* Makes new paths for `nr` nodes, in which `to` replaces the first `len` bytes. */
-static int new_paths(struct node *const *nodes, size_t nr, size_t len, const char *to, char **out)
+/* Changes the paths of a node and of everything below; all memory is allocated before anything changes. */
+static int move_node(struct memory *m, const struct node *a, struct node *b, const struct grove_buf *from,
+		     const char *to)
 {
-	for (size_t i = 0; i < nr; i++) {
-		struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_buf *paths = calloc(m->nr, sizeof(*paths));
+	int err = paths ? 0 : -ENOMEM;
 
-		if (grove__buf_addf(&b, "%s%s", to, nodes[i]->path + len)) {
-			while (i)
-				free(out[--i]);
-			return -ENOMEM;
-		}
-		out[i] = b.ptr;
+	for (size_t i = 0; i < m->nr && !err; i++)
+		if ((m->nodes[i] == a || name_below(m->nodes[i], from)) &&
+		    grove__buf_addf(&paths[i], "%s%s", to, m->nodes[i]->path + from->len))
+			err = -ENOMEM;
+	for (size_t i = 0; paths && i < m->nr; i++) {
+		if (err)
+			grove__buf_release(&paths[i]);
+		if (!paths[i].ptr)
+			continue;
+		free(m->nodes[i]->path);
+		m->nodes[i]->path = paths[i].ptr;
 	}
-	return 0;
-}
-
-/*
- * Changes the paths of a node and everything below; all memory is allocated before anything
- * changes.
- */
-static int move(struct memory *m, struct node *a, const struct grove_buf *from, struct grove_buf *to)
-{
-	struct grove_buf dir = GROVE_BUF_INIT;
-	struct node **nodes = NULL;
-	char **paths = NULL;
-	size_t lo = 0, hi = 0, nr;
-	int err = grove__buf_add_slice(&dir, grove__buf_slice(from)) ? -ENOMEM :
-		  below(m, &dir, &lo, &hi);
-
-	nr = 1 + hi - lo;
-	if (!err) {
-		nodes = calloc(nr, sizeof(*nodes));
-		paths = calloc(nr, sizeof(*paths));
-		err = nodes && paths ? 0 : -ENOMEM;
-	}
-	if (!err) {
-		nodes[0] = a;
-		memcpy(nodes + 1, m->nodes + lo, (nr - 1) * sizeof(*nodes));
-		err = new_paths(nodes, nr, from->len, to->ptr, paths);
-	}
-	if (!err) {
-		err = make_way(m, a, to);
-		for (size_t i = 0; err && i < nr; i++)
-			free(paths[i]);
-	}
-	if (!err) {
-		for (size_t i = 0; i < nr; i++) {
-			size_t at = place_of(m, nodes[i]->path);
-
-			take(m, at, at + 1);
-		}
-		for (size_t i = 0; i < nr; i++) {
-			free(nodes[i]->path);
-			nodes[i]->path = paths[i];
-			insert(m, nodes[i]);
-		}
-	}
-	free(nodes);
+	if (!err && b)
+		lose_node(m, b);
 	free(paths);
-	grove__buf_release(&dir);
 	return err;
 }
 
 static int memory_rename(struct grove_storage *st, const char *from, const char *to)
 {
 	struct memory *m = memory_of(st);
-	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
-	struct node *n;
-	int err = canonical(to, &b), bad = begin(m, from, &a);
+	struct grove_buf at = GROVE_BUF_INIT, new = GROVE_BUF_INIT;
+	int bad = canonical(to, &new), err;
+	struct node *a, *b;
 
-	if (!err)
-		err = bad;
-	n = err ? NULL : find(m, a.ptr);
-	if (!err && !n && a.len)
-		err = 1;
-	/* the root cannot be moved, and nothing can be moved into itself */
-	if (!err && (!a.len || !b.len || (n->dir && b.len > a.len && b.ptr[a.len] == '/' &&
-					  !memcmp(a.ptr, b.ptr, a.len))))
-		err = -EINVAL;
-	if (!err && strcmp(a.ptr, b.ptr))
-		err = move(m, n, &a, &b);
-	grove__buf_release(&b);
-	return end(m, &a, err);
+	err = enter(m, from, &at, &a);
+	err = err ? err : bad;
+	b = err ? NULL : find_node(m, new.ptr);
+	err = err ? err : may_move(m, a, b, &at, &new);
+	if (!err && a != b)
+		err = move_node(m, a, b, &at, new.ptr);
+	grove__buf_release(&new);
+	return leave(m, &at, err);
 }
 
 /* ------------------------------------------------------------------ writers */
@@ -559,25 +421,24 @@ static int memory_open(struct grove_storage *st, const char *path, bool truncate
 	struct grove_buf at = GROVE_BUF_INIT;
 	struct open_node *f = calloc(1, sizeof(*f));
 	struct node *n;
-	int err = begin(m, path, &at);
+	int err = enter(m, path, &at, &n);
 
-	*out = NULL;
 	if (!err)
-		err = f ? need_file(m, &at, &n) : -ENOMEM;
-	if (!err) {
-		if (truncate) {
-			grove__buf_release(&n->bytes);
-			n->mtime_ns = now_ns();
-		}
-		n->refs++;
-		f->base.ops = &memory_ops;
-		f->m = m;
-		f->node = n;
-		*out = &f->base;
-	} else {
+		err = !f ? -ENOMEM : n ? 0 : make_dirs(m, &at, false);
+	if (!err)
+		err = !n ? add_node(m, at.ptr, false, &n) : n->dir ? -EISDIR : 0;
+	if (err) {
 		free(f);
+		return leave(m, &at, err);
 	}
-	return end(m, &at, err);
+	if (truncate) {
+		grove__buf_release(&n->bytes);
+		touch(n);
+	}
+	n->refs++;
+	*f = (struct open_node){ { &memory_ops }, m, n };
+	*out = &f->base;
+	return leave(m, &at, 0);
 }
 
 static int memory_append(struct grove__storage_file *base, struct grove_slice line)
@@ -595,7 +456,7 @@ static int memory_append(struct grove__storage_file *base, struct grove_slice li
 		if (b->len && b->ptr[b->len - 1] != '\n')
 			grove__buf_add_char(b, '\n');
 		grove__buf_add_slice(b, line);
-		f->node->mtime_ns = now_ns();
+		touch(f->node);
 	}
 	pthread_mutex_unlock(&f->m->lock);
 	return err;
@@ -612,7 +473,7 @@ static void memory_close(struct grove__storage_file *base)
 	struct open_node *f = open_of(base);
 
 	pthread_mutex_lock(&f->m->lock);
-	drop(f->node);
+	drop_node(f->node);
 	pthread_mutex_unlock(&f->m->lock);
 	free(f);
 }
@@ -621,7 +482,8 @@ static void memory_release(struct grove_storage *st)
 {
 	struct memory *m = memory_of(st);
 
-	lose(m, 0, m->nr);
+	while (m->nr)
+		lose_node(m, m->nodes[0]);
 	free(m->nodes);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
@@ -653,6 +515,7 @@ int grove_storage_memory(const struct grove_storage_options *opt, struct grove_s
 	*out = m ? &m->base : NULL;
 	if (!m)
 		return GROVE_ENOMEM;
+	m->root.dir = true;
 	pthread_mutex_init(&m->lock, NULL);
 	return grove__storage_init(&m->base, &memory_ops, opt);
 }

@@ -1,19 +1,15 @@
 /*
  * storage/storage.h: what the files of this room share.
  *
- * A storage is a table of operations over paths, and a queue of calls for its own thread.
- * The operations return 0 or a negative errno, even in memory, so codes and messages come
- * from one place and both kinds fail in the same way.
+ * A storage is a table of operations over paths. They return 0 or a negative errno, even in
+ * memory, so codes and messages come from one place and both kinds fail in the same way.
  *
- *     grove_storage_*() ─┐
- *                        ├─ run ──────────────────┐
- *     grove_writer_*() ──┘                        ├─ perform ─┬─ files.c, memory.c
- *     grove_storage_submit() ── queue ── thread ──┘           └─ writer.c ── the same
+ *     grove_storage_*() ── storage.c ─┬─ files.c, memory.c
+ *     grove_writer_*() ─── writer.c ──┘
  */
 #ifndef GROVE_STORAGE_STORAGE_H
 #define GROVE_STORAGE_STORAGE_H
 
-#include "base/sized.h"
 #include "base/buf.h"
 #include "base/fail.h"
 #include "grove/storage.h"
@@ -45,6 +41,13 @@ struct grove__storage_lock {
 	char path[];
 };
 
+/* Files of a directory whose names match, as paths. */
+struct grove__storage_list {
+	const char *dir, *pattern;
+	struct grove_buf paths;  /* each with its NUL */
+	size_t nr;
+};
+
 /* An open file of a writer; each kind embeds it first. Used by one thread at a time. */
 struct grove__storage_file {
 	const struct grove__storage_ops *ops;
@@ -61,9 +64,8 @@ struct grove__storage_ops {
 	 */
 	int (*write)(struct grove_storage *st, const char *path, struct grove_slice bytes,
 		     const uint64_t *expect);
-	/* Appends the names of files that grove__storage_wants() accepts, each with its NUL. */
-	int (*list)(struct grove_storage *st, const char *dir, const char *pattern,
-		    struct grove_buf *names);
+	/* Calls grove__storage_listed() for files that grove__storage_wants() accepts. */
+	int (*list)(struct grove_storage *st, struct grove__storage_list *out);
 	int (*read)(struct grove_storage *st, const char *path, struct grove__storage_ends *ends);
 	/* Returns 1 if there is no `from`. */
 	int (*rename)(struct grove_storage *st, const char *from, const char *to);
@@ -94,63 +96,23 @@ struct grove__storage_ops {
 	void (*release)(struct grove_storage *st);
 };
 
-struct grove__storage_job;
-
 /* Each kind embeds it first. */
 struct grove_storage {
 	const struct grove__storage_ops *ops;
 	unsigned flags;
 	unsigned refs;               /* atomic: the caller's, and one per writer */
-
 	pthread_mutex_t lock;        /* for everything below */
 	struct grove_detail detail;
 	struct grove__storage_lock *locks;
-	pthread_cond_t wake;         /* there is a job, or the queue ends */
-	pthread_cond_t settled;      /* `performed` or `finished` has grown */
-	struct grove__storage_job *head, **tail;
-	size_t waiting, queue_max;   /* bytes */
-	uint64_t submitted, performed, finished;  /* finished: the completion has returned */
-	pthread_t thread;
-	bool running, closing;
 };
 
-/* storage.c */
 int grove__storage_init(struct grove_storage *st, const struct grove__storage_ops *ops,
 			const struct grove_storage_options *opt);
-void grove__storage_ref(struct grove_storage *st);
 void grove__storage_unref(struct grove_storage *st);
 /* Stores the detail of a failure; returns `rc`. */
 int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d);
-/* Checks that the call could succeed. */
-int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
-			 struct grove_detail *d);
-/* Carries out a call that was checked; returns its result. */
-int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *c,
-			   struct grove_detail *d);
 /* Returns true if this name belongs in a list. */
-bool grove__storage_wants(const char *pattern, const char *name);
-
-/* lock.c */
-int grove__storage_lock(struct grove_storage *st, const char *path, struct grove_detail *d);
-int grove__storage_unlock(struct grove_storage *st, const char *path, struct grove_detail *d);
-void grove__storage_unlock_all(struct grove_storage *st);
-
-/* queue.c */
-/* Returns true on the storage's own thread, within a completion. Needs the lock. */
-bool grove__storage_inside(const struct grove_storage *st);
-/* Carries out what is queued, and ends the thread. */
-void grove__storage_stop(struct grove_storage *st);
-
-/* writer.c */
-int grove__writer_open(struct grove_storage *st, const char *path,
-		       const struct grove_writer_options *opt, struct grove_writer **out,
-		       struct grove_detail *d);
-int grove__writer_perform(struct grove_writer *w, enum grove_storage_op op,
-			  struct grove_slice bytes, struct grove_detail *d);
-void grove__writer_ref(struct grove_writer *w);
-void grove__writer_unref(struct grove_writer *w);
-struct grove_storage *grove__writer_storage(const struct grove_writer *w);
-/* The number of the last call submitted for it. With the storage's lock held. */
-uint64_t *grove__writer_last(struct grove_writer *w);
+bool grove__storage_wants(const struct grove__storage_list *l, const char *name);
+int grove__storage_listed(struct grove__storage_list *l, const char *name);
 
 #endif

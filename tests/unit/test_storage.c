@@ -251,7 +251,6 @@ static void what_is_missing_is_not_found(void **state)
 static void a_path_must_not_be_empty(void **state)
 {
 	struct world *w = *state;
-	struct grove_storage_call c = { sizeof(c), GROVE_STORAGE_EXISTS };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_writer *no;
 	char **paths;
@@ -265,12 +264,6 @@ static void a_path_must_not_be_empty(void **state)
 	GIVES(GROVE_EINVAL, grove_storage_list_files(w->st, w->dir, NULL, &paths, &nr));
 	GIVES(GROVE_EINVAL, grove_storage_open_writer(w->st, "", NULL, &no));
 	assert_null(no);
-	GIVES(GROVE_EINVAL, grove_storage_run(w->st, &c));
-	c.op = (enum grove_storage_op)99;
-	GIVES(GROVE_EINVAL, grove_storage_run(w->st, &c));
-	GIVES(GROVE_EINVAL, grove_storage_submit(w->st, &c, NULL, NULL));
-	c.op = GROVE_STORAGE_FLUSH;
-	GIVES(GROVE_EINVAL, grove_storage_run(w->st, &c));
 }
 
 static void stat_tells_bytes_and_time(void **state)
@@ -445,7 +438,6 @@ static void a_title_has_its_place_in_the_first_line(void **state)
 {
 	struct world *w = *state;
 	struct grove_title t = { sizeof(t), "the \xc3\xa4", "user", "t2" };
-	struct grove_storage_call c = { .size = sizeof(c), .op = GROVE_STORAGE_SET_TITLE, .path = at(w, "s"), .title = &t };
 	struct grove_buf text = GROVE_BUF_INIT;
 	static const char *const other[] = {
 		"", "\n", "{\"x\":1}\n", "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"pad\":\"  \"}",
@@ -459,13 +451,12 @@ static void a_title_has_its_place_in_the_first_line(void **state)
 	has(w, "s", SLOT("the \xc3\xa4", "user", "t2", "  "));
 	/* as much of it as there is room for, in whole characters */
 	t.text = "a long title \xc3\xa4";
-	OK(grove_storage_run(w->st, &c));
+	OK(grove_storage_set_title(w->st, at(w, "s"), &t));
 	has(w, "s", SLOT("a long t", "user", "t2", ""));
 	t.text = NULL;
 	t.source = "auto";
-	OK(grove_storage_submit(w->st, &c, NULL, NULL));
+	OK(grove_storage_set_title(w->st, at(w, "s"), &t));
 	t.source = "user";
-	OK(grove_storage_drain(w->st));
 	has(w, "s", SLOT("", "auto", "t2", "        "));
 	t.text = "x";
 	for (size_t i = 0; i < ARRAY(other); i++) {
@@ -701,6 +692,8 @@ static void a_writer_outlives_its_storage(void **state)
 	assert_int_equal(grove_writer_close(w->w), 0);
 	if (w->kind->on_disk)
 		assert_file(at(w, "a"), "one\n");
+	grove_storage_close(NULL);
+	grove_writer_free(NULL);
 }
 
 enum { CROWD = 8, EACH = 200 };
@@ -759,295 +752,6 @@ static void many_writers_do_not_mix_their_lines(void **state)
 	for (int i = 0; i < CROWD; i++)
 		assert_int_equal(next[i], EACH);
 	grove_buf_release(&b);
-}
-
-/* -------------------------------------------------------------------- later */
-
-/* What completions saw; in their thread nothing may assert. */
-struct seen {
-	struct world *w;
-	struct grove_buf log;
-	unsigned nr;
-	int rc;                     /* of something a completion did */
-	const char *path[2];        /* for it to use */
-	struct grove_writer *writer;
-	struct grove_buf text;
-	char **paths;
-	size_t nr_paths;
-};
-
-static void note(void *payload, struct grove_storage_call *c)
-{
-	struct seen *s = payload;
-
-	s->nr++;
-	grove__buf_addf(&s->log, "%d:%d%s ", c->op, c->result,
-			(c->result < 0) != (c->detail != NULL) ? "!" : "");
-	if (c->op == GROVE_STORAGE_READ_TEXT) {
-		grove__buf_release(&s->text);
-		s->text = c->text;
-		c->text = (struct grove_buf)GROVE_BUF_INIT;
-	} else if (c->op == GROVE_STORAGE_LIST_FILES) {
-		s->paths = c->paths;
-		s->nr_paths = c->nr_paths;
-		c->paths = NULL;
-	} else if (c->op == GROVE_STORAGE_OPEN_WRITER) {
-		s->writer = c->writer;
-	}
-}
-
-static struct grove_storage_call ask(enum grove_storage_op op, const char *path)
-{
-	return (struct grove_storage_call){ .size = sizeof(struct grove_storage_call), .op = op,
-					    .path = path };
-}
-
-static void seen_is(struct seen *s, const char *log)
-{
-	assert_string_equal(s->log.ptr ? s->log.ptr : "", log);
-	grove__buf_release(&s->log);
-}
-
-static void calls_are_done_in_order(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w };
-	struct grove_storage_call c;
-	char text[] = "text";
-
-	c = ask(GROVE_STORAGE_EXISTS, at(w, "d/a"));
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_WRITE_TEXT, at(w, "d/a"));
-	c.bytes = str(text);
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	/* it was copied */
-	memset(text, 'x', sizeof(text) - 1);
-	c = ask(GROVE_STORAGE_EXISTS, at(w, "d/a"));
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_READ_TEXT, at(w, "d/a"));
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_LIST_FILES, at(w, "d"));
-	c.path2 = "*";
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_RENAME, at(w, "d/a"));
-	c.path2 = at(w, "d/b");
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_UNLINK, at(w, "d/b"));
-	OK(grove_storage_submit(w->st, &c, NULL, NULL));
-	c = ask(GROVE_STORAGE_READ_TEXT_PREFIX, at(w, "d/b"));
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_drain(w->st));
-	seen_is(&s, "1:0 2:0 1:1 5:0 4:0 7:0 7:1 6:-4 ");
-	assert_string_equal(s.text.ptr, "text");
-	assert_int_equal(s.nr_paths, 1);
-	assert_string_equal(s.paths[0], at(w, "d/a"));
-	grove_buf_release(&s.text);
-	free(s.paths);
-	OK(grove_storage_drain(w->st));
-}
-
-/* The ends of a file, as a completion got them. */
-static void note_ends(void *payload, struct grove_storage_call *c)
-{
-	struct seen *s = payload;
-
-	grove__buf_addf(&s->log, "%d [%s] [%s]", c->result, c->text.ptr, c->text_tail.ptr);
-}
-
-static void what_a_call_depends_on_is_copied(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w };
-	struct grove_storage_call c;
-
-	put(w, "s.jsonl", "0123456789");
-	c = ask(GROVE_STORAGE_READ_TEXT_SLICES, at(w, "s.jsonl"));
-	c.max = 3;
-	c.max_tail = 2;
-	OK(grove_storage_submit(w->st, &c, note_ends, &s));
-	OK(grove_storage_drain(w->st));
-	seen_is(&s, "0 [012] [89]");
-	c = ask(GROVE_STORAGE_WRITE_TEXT_IF, at(w, "s.jsonl"));
-	c.bytes = str("new");
-	c.expect_bytes = 10;
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	c = ask(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, at(w, "s.jsonl"));
-	c.expect_bytes = 3;
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_drain(w->st));
-	seen_is(&s, "16:0 17:0 ");
-	assert_false(there(w, "s.jsonl"));
-}
-
-static void lines_keep_their_order_however_they_come(void **state)
-{
-	struct world *w = *state;
-	struct grove_buf want = GROVE_BUF_INIT, got = GROVE_BUF_INIT;
-	struct seen s = { .w = w };
-	struct grove_storage_call c = ask(GROVE_STORAGE_OPEN_WRITER, at(w, "a"));
-	char line[32];
-
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_drain(w->st));
-	w->w = s.writer;
-	assert_non_null(w->w);
-	for (int i = 0; i < 2000; i++) {
-		snprintf(line, sizeof(line), "line %d\n", i);
-		grove__buf_add_str(&want, line);
-		c = ask(GROVE_STORAGE_WRITE_LINE, NULL);
-		c.writer = w->w;
-		c.bytes = str(line);
-		if (i % 97 == 96)
-			OK(grove_writer_write_line(w->w, str(line)));
-		else
-			OK(grove_storage_submit(w->st, &c, NULL, NULL));
-	}
-	/* what waits for this writer comes before */
-	OK(grove_writer_close(w->w));
-	OK(grove_storage_read_text(w->st, at(w, "a"), &got));
-	assert_int_equal(got.len, want.len);
-	assert_memory_equal(got.ptr, want.ptr, want.len);
-	/* and what comes after finds it closed */
-	grove__buf_release(&s.log);
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_drain(w->st));
-	seen_is(&s, "11:-3 ");
-	grove_buf_release(&want);
-	grove_buf_release(&got);
-}
-
-static void again(void *payload, struct grove_storage_call *c)
-{
-	struct seen *s = payload;
-	struct grove_storage_call next = ask(GROVE_STORAGE_WRITE_TEXT, s->path[0]);
-
-	(void)c;
-	s->rc |= grove_storage_drain(s->w->st) != GROVE_EINVAL;
-	if (++s->nr < 10)
-		s->rc |= grove_storage_submit(s->w->st, &next, again, s);
-	else
-		s->rc |= grove_storage_write_text(s->w->st, s->path[1], str("10"));
-}
-
-static void a_completion_may_submit(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w, .path = { at(w, "next"), at(w, "done") } };
-	struct grove_storage_call c = ask(GROVE_STORAGE_EXISTS, at(w, "a"));
-
-	OK(grove_storage_submit(w->st, &c, again, &s));
-	while (!grove_storage_exists(w->st, s.path[1]))
-		OK(grove_storage_drain(w->st));
-	OK(grove_storage_drain(w->st));
-	assert_int_equal(s.nr, 10);
-	assert_int_equal(s.rc, 0);
-}
-
-static void use_and_free(void *payload, struct grove_storage_call *c)
-{
-	struct seen *s = payload;
-
-	s->nr++;
-	s->rc |= c->result;
-	/* others wait behind us: no waiting for them */
-	if (s->nr == 1) {
-		s->rc |= grove_writer_write_line(c->writer, str("from within\n"));
-		grove_writer_free(c->writer);
-	}
-}
-
-static void a_writer_may_be_freed_while_calls_wait(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w }, after = { .w = w };
-	struct grove_storage_call c = ask(GROVE_STORAGE_WRITE_LINE, NULL);
-
-	open_it(w, "a", 0);
-	c.writer = w->w;
-	c.bytes = str("first\n");
-	OK(grove_storage_submit(w->st, &c, use_and_free, &s));
-	w->w = NULL; /* the completion frees it */
-	OK(grove_storage_drain(w->st));
-	assert_int_equal(s.rc, 0);
-	has(w, "a", "first\nfrom within\n");
-
-	/* freed by the caller while its lines wait: they are written first */
-	open_it(w, "b", 0);
-	c.writer = w->w;
-	c.bytes = str("line\n");
-	for (int i = 0; i < 3; i++)
-		OK(grove_storage_submit(w->st, &c, note, &after));
-	grove_writer_free(w->w);
-	w->w = NULL;
-	OK(grove_storage_drain(w->st));
-	seen_is(&after, "11:0 11:0 11:0 ");
-	has(w, "b", "line\nline\nline\n");
-}
-
-static void closing_does_what_is_queued(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w };
-	struct grove_storage_call c = ask(GROVE_STORAGE_WRITE_TEXT, at(w, "a"));
-
-	for (int i = 0; i < 100; i++)
-		OK(grove_storage_submit(w->st, &c, note, &s));
-	grove_storage_close(w->st);
-	w->st = NULL;
-	assert_int_equal(s.nr, 100);
-	grove__buf_release(&s.log);
-}
-
-static void hold(void *payload, struct grove_storage_call *c)
-{
-	pthread_mutex_t *gate = payload;
-
-	(void)c;
-	pthread_mutex_lock(gate);
-	pthread_mutex_unlock(gate);
-}
-
-static void the_queue_has_an_end(void **state)
-{
-	struct world *w = *state;
-	struct grove_storage_options o = { .size = sizeof(o), .queue_max = 10000 };
-	struct grove_storage_call c = ask(GROVE_STORAGE_WRITE_TEXT, at(w, "a"));
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	char text[1000];
-	unsigned nr = 0;
-
-	grove_storage_close(w->st);
-	assert_int_equal(w->kind->make(&o, &w->st), 0);
-	memset(text, 'x', sizeof(text));
-	c.bytes = grove__slice(text, sizeof(text));
-	pthread_mutex_lock(&gate);
-	OK(grove_storage_submit(w->st, &c, hold, &gate));
-	while (!grove_storage_submit(w->st, &c, NULL, NULL))
-		assert_in_range(++nr, 1, 10);
-	GIVES(GROVE_EFULL, grove_storage_submit(w->st, &c, NULL, NULL));
-	pthread_mutex_unlock(&gate);
-	OK(grove_storage_drain(w->st));
-	OK(grove_storage_submit(w->st, &c, NULL, NULL));
-	OK(grove_storage_drain(w->st));
-}
-
-static void a_writer_needs_a_taker_and_its_own_storage(void **state)
-{
-	struct world *w = *state;
-	struct grove_storage_call c = ask(GROVE_STORAGE_OPEN_WRITER, at(w, "a"));
-	struct grove_storage *other;
-
-	GIVES(GROVE_EINVAL, grove_storage_submit(w->st, &c, NULL, NULL));
-	open_it(w, "a", 0);
-	assert_int_equal(grove_storage_memory(NULL, &other), 0);
-	c = ask(GROVE_STORAGE_FLUSH, NULL);
-	c.writer = w->w;
-	assert_int_equal(grove_storage_run(other, &c), GROVE_EINVAL);
-	OK(grove_storage_run(w->st, &c));
-	grove_storage_close(other);
-	grove_storage_close(NULL);
-	grove_writer_free(NULL);
 }
 
 /* ----------------------------------------------------------------- the disk */
@@ -1163,27 +867,6 @@ static void a_sync_that_fails_stays_failed(void **state)
 	assert_int_equal(plan.seen, 1);
 	assert_int_equal(w->told, 1);
 	assert_file(at(w, "a"), "one\n");
-}
-
-static void a_failed_line_is_told_to_its_completion(void **state)
-{
-	struct world *w = *state;
-	struct seen s = { .w = w };
-	struct grove_storage_call c = ask(GROVE_STORAGE_WRITE_LINE, NULL);
-
-	open_it(w, "a", 0);
-	c.writer = w->w;
-	c.bytes = str("a line\n");
-	fail_at("write", 3, GROVE__SYS_SHORT, ENOSPC);
-	for (int i = 0; i < 5; i++)
-		OK(grove_storage_submit(w->st, &c, note, &s));
-	c.op = GROVE_STORAGE_CLOSE;
-	OK(grove_storage_submit(w->st, &c, note, &s));
-	OK(grove_storage_drain(w->st));
-	grove__sys_fault = NULL;
-	seen_is(&s, "11:0 11:0 11:-15 11:-15 11:-15 14:-15 ");
-	assert_int_equal(w->told, 1);
-	assert_file(at(w, "a"), "a line\na line\n");
 }
 
 /* Whatever fails, the file is the old one and nothing lies beside it. */
@@ -1463,20 +1146,11 @@ static const struct {
 	BOTH(a_writer_follows_a_file_that_moves),
 	BOTH(a_writer_outlives_its_storage),
 	BOTH(many_writers_do_not_mix_their_lines),
-	BOTH(calls_are_done_in_order),
-	BOTH(what_a_call_depends_on_is_copied),
-	BOTH(lines_keep_their_order_however_they_come),
-	BOTH(a_completion_may_submit),
-	BOTH(a_writer_may_be_freed_while_calls_wait),
-	BOTH(closing_does_what_is_queued),
-	BOTH(the_queue_has_an_end),
-	BOTH(a_writer_needs_a_taker_and_its_own_storage),
 	FILES(disk_full_in_the_middle_of_a_line),
 	FILES(disk_full_while_a_torn_line_is_ended),
 	FILES(short_writes_are_completed),
 	FILES(what_cannot_be_taken_back_is_told),
 	FILES(a_sync_that_fails_stays_failed),
-	FILES(a_failed_line_is_told_to_its_completion),
 	FILES(a_file_is_replaced_whole_or_not_at_all),
 	FILES(without_sync_nothing_waits),
 	FILES(rights_and_links_stay),

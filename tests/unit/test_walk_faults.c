@@ -348,12 +348,6 @@ static int act_recent(const struct stage *st, struct grove *g)
 
 static int act_read(const struct stage *st, struct grove *g);
 
-static void on_call(void *payload, struct grove_storage_call *call)
-{
-	(void)payload;
-	grove_buf_release(&call->text);
-}
-
 /* Files under paths, on the disk or in memory. */
 static int use_storage(struct grove_storage *x, const char *dir)
 {
@@ -365,14 +359,8 @@ static int use_storage(struct grove_storage *x, const char *dir)
 
 	snprintf(one, sizeof(one), "%s/a/one.jsonl", dir);
 	snprintf(two, sizeof(two), "%s/a/two.jsonl", dir);
-	{
-		struct grove_storage_call call = { .size = sizeof(call), .op = GROVE_STORAGE_EXISTS, .path = one };
-
-		rc = grove_storage_ensure_dir(x, dir);
-		rc = rc ? rc : grove_storage_write_text(x, one, text("a text"));
-		rc = rc ? rc : grove_storage_submit(x, &call, on_call, NULL);
-		rc = rc ? rc : grove_storage_drain(x);
-	}
+	rc = grove_storage_ensure_dir(x, dir);
+	rc = rc ? rc : grove_storage_write_text(x, one, text("a text"));
 	rc = rc ? rc : grove_storage_read_text(x, one, &b);
 	rc = rc ? rc : grove_storage_read_text_prefix(x, one, 3, &b);
 	rc = rc ? rc : grove_storage_stat(x, one, &stat);

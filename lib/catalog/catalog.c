@@ -42,7 +42,7 @@ static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
 struct row {
 	int64_t id;                   /* of a new one; see id_of() */
 	struct grove_slice path;
-	struct grove__sys_stat st;    /* only dev, ino, size and times */
+	struct grove__log_state st;
 	struct grove_slice bytes;
 	uint32_t crc;                 /* as stored; compared when the row is looked up */
 };
@@ -414,7 +414,7 @@ bool grove__catalog_lasts(const struct grove__catalog *c)
 }
 
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
-			 const struct grove__sys_stat *st, struct grove__arena *tmp,
+			 const struct grove__log_state *st, struct grove__arena *tmp,
 			 struct grove_slice *out)
 {
 	struct row r;
@@ -422,10 +422,10 @@ bool grove__catalog_find(struct grove__catalog *c, const char *path,
 	if (!find_whole(c, path, tmp, &r))
 		return false;
 	*out = r.bytes;
-	return grove__catalog_same_state(&r.st, st);
+	return grove__state_same(&r.st, st);
 }
 
-bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__sys_stat *st,
+bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__log_state *st,
 			   struct grove__arena *tmp, struct grove_slice *out)
 {
 	struct row r;
@@ -438,7 +438,7 @@ bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct gr
 }
 
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
-			   const struct grove__sys_stat *st, struct grove__arena *tmp,
+			   const struct grove__log_state *st, struct grove__arena *tmp,
 			   struct grove_slice *out)
 {
 	struct row r;
@@ -446,12 +446,12 @@ bool grove__catalog_former(struct grove__catalog *c, const char *path,
 	if (!find_whole(c, path, tmp, &r))
 		return false;
 	*out = r.bytes;
-	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size <= st->size;
+	return grove__state_grown(&r.st, st);
 }
 
 /* ------------------------------------------------------------------ writing */
 
-void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
+void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__log_state *st,
 			struct grove_slice bytes)
 {
 	struct row r = { .id = id_of(grove__slice_str(path)), .st = *st };

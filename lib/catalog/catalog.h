@@ -9,7 +9,7 @@
 #define GROVE_CATALOG_CATALOG_H
 
 #include "session/session.h"
-#include "sys/file.h"
+#include "sys/state.h"
 
 enum grove__purpose { CATALOG_LIST, CATALOG_USAGE, CATALOG_SHAPE, CATALOG_NR };
 
@@ -33,18 +33,18 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
  * that is released: grove__catalog_lasts() says which).
  */
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
-			 const struct grove__sys_stat *st, struct grove__arena *tmp,
+			 const struct grove__log_state *st, struct grove__arena *tmp,
 			 struct grove_slice *out);
 bool grove__catalog_lasts(const struct grove__catalog *c);
 /* Finds what was known about it, whatever it is now; `st` becomes its state of that time. */
-bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__sys_stat *st,
+bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__log_state *st,
 			   struct grove__arena *tmp, struct grove_slice *out);
 /* Finds what was known about it when it was shorter: the same file by device and inode. */
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
-			   const struct grove__sys_stat *st, struct grove__arena *tmp,
+			   const struct grove__log_state *st, struct grove__arena *tmp,
 			   struct grove_slice *out);
 /* Remembers it. It is written when the catalog is closed; a failure is ignored. */
-void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
+void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__log_state *st,
 			struct grove_slice bytes);
 /*
  * Writes what is new. If `complete`, some files are examined whether they still exist,
@@ -52,18 +52,5 @@ void grove__catalog_put(struct grove__catalog *c, const char *path, const struct
  * lasting bytes that were found.
  */
 void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts);
-
-/* The state of a log in a database, as if it were a file. */
-static inline struct grove__sys_stat grove__catalog_state(const struct grove_store_log_stat *log)
-{
-	return (struct grove__sys_stat){ .dev = log->base, .ino = log->generation, .size = log->tail,
-					 .mtime_ns = log->mtime_ns, .ctime_ns = log->mtime_ns };
-}
-
-static inline bool grove__catalog_same_state(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
-}
 
 #endif

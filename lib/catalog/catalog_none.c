@@ -13,13 +13,13 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 }
 
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
-			 const struct grove__sys_stat *st, struct grove__arena *tmp,
+			 const struct grove__log_state *st, struct grove__arena *tmp,
 			 struct grove_slice *out)
 {
 	return false;
 }
 
-bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__sys_stat *st,
+bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__log_state *st,
 			   struct grove__arena *tmp, struct grove_slice *out)
 {
 	return false;
@@ -31,13 +31,13 @@ bool grove__catalog_lasts(const struct grove__catalog *c)
 }
 
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
-			   const struct grove__sys_stat *st, struct grove__arena *tmp,
+			   const struct grove__log_state *st, struct grove__arena *tmp,
 			   struct grove_slice *out)
 {
 	return false;
 }
 
-void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
+void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__log_state *st,
 			struct grove_slice bytes)
 {
 }

@@ -125,7 +125,7 @@ static void drop_empty(struct lister *li)
 
 	grove__pool_run(li->nr - nr, look_along, li);
 	for (size_t i = nr; i < li->nr; i++)
-		if (!grove__list_is_empty(&li->tasks[i]))
+		if (!li->tasks[i].is_empty)
 			li->tasks[nr++] = li->tasks[i];
 	li->nr = li->looked = li->seen = nr;
 	if (nr == kept)

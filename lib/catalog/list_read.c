@@ -574,11 +574,7 @@ static bool recall(struct grove__list_reader *r, struct grove__list_task *t, str
  */
 static bool is_as_before(const struct grove__list_one *x)
 {
-	struct grove__sys_stat now = grove__catalog_state(&x->log);
-
-	if (x->task->is_file)
-		return x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns && x->log.ctime_ns == x->st.ctime_ns;
-	return now.dev == x->st.dev && now.ino == x->st.ino && now.size == x->st.size;
+	return grove__log_is_still(&x->log, &x->st, x->task->is_file);
 }
 
 static void remember(struct grove__list_reader *r, const struct grove__list_one *x)
@@ -597,20 +593,21 @@ static void remember(struct grove__list_reader *r, const struct grove__list_one 
 
 void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
 {
+	struct grove__sys_stat st;
+
 	if (t->is_surveyed)
 		return;
-	t->is_file = *t->path && !grove__sys_dir_stat(near, t->path, &t->st);
+	t->is_file = *t->path && !grove__sys_dir_stat(near, t->path, &st);
+	if (t->is_file) {
+		t->st = grove__state_of(&st);
+		t->is_empty = st.type == SYS_FILE && !st.size;
+	}
 }
 
 void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log)
 {
 	t->is_surveyed = true;
-	t->st = grove__catalog_state(log);
-}
-
-bool grove__list_is_empty(const struct grove__list_task *t)
-{
-	return t->is_file && t->st.type == SYS_FILE && !t->st.size;
+	t->st = grove__log_state(log);
 }
 
 int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
@@ -626,7 +623,7 @@ int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 		x->st = t->st;
 	}
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
-	if (!r->any && grove__list_is_empty(t))
+	if (!r->any && t->is_empty)
 		return GROVE_EDAMAGED;
 	x->known = (t->is_file || t->is_surveyed) && is_known(r, x) && !(r->any && x->l.rc == 1);
 	if (x->known)

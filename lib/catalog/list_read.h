@@ -20,8 +20,9 @@ struct grove__list_task {
 	 * Of its file, if it is one (grove__list_look()); of a log in a database, what the
 	 * survey says (grove__list_surveyed()).
 	 */
-	struct grove__sys_stat st;
+	struct grove__log_state st;
 	bool is_file, is_surveyed;
+	bool is_empty;                       /* a file without a byte */
 };
 
 /* Belongs to one thread, and reads one session after the other. */
@@ -50,7 +51,7 @@ struct grove__list_reader {
 /* One session while it is read, and the result. */
 struct grove__list_one {
 	struct grove__listed l;
-	struct grove__sys_stat st;           /* of its file, as it was read */
+	struct grove__log_state st;          /* of its file, as it was read */
 	bool known;                          /* by the catalog, which owns the texts */
 
 	const struct grove__list_task *task;
@@ -82,8 +83,6 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
 void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near);
 /* Sets the state of a log in a database. */
 void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log);
-/* True if the file is empty, and so not a session. */
-bool grove__list_is_empty(const struct grove__list_task *t);
 /*
  * Returns 0; 1 if it is not for a list; or an error, with its detail in `why` if there
  * is one. Release `x` in any case, before the next one.

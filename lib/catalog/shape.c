@@ -167,7 +167,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 	if (grove__session_find_leaf(s, &leaf, NULL))
 		return GROVE_ENOMEM;
 	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
-		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
+		grove__log_is_still(&st, &x->st, true);
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
 	count(im->spine, s->at.dialect, out);
 	if (read_labels(im->spine, tmp, out))

@@ -339,20 +339,16 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at,
 }
 
 /* Is what was read what the catalog will be asked for? */
-static bool is_as_before(const struct reader *r, const struct grove__sys_stat *st)
+static bool is_as_before(const struct reader *r, const struct grove__log_state *st)
 {
-	struct grove__sys_stat now = grove__catalog_state(&r->at.st);
-
-	if (r->sh->s->logs[r->at.nr].st)
-		return grove__catalog_same_state(&now, st);
-	return r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns;
+	return grove__log_is_still(&r->at.st, st, !r->sh->s->logs[r->at.nr].st);
 }
 
 /*
  * Reads it, whatever the result, and lets the catalog remember that as the state `st` of
  * `name`. `path` is that of its file, for messages. Each may be NULL.
  */
-static int read_anew(struct reader *r, const char *path, const char *name, const struct grove__sys_stat *st)
+static int read_anew(struct reader *r, const char *path, const char *name, const struct grove__log_state *st)
 {
 	struct shared *sh = r->sh;
 	struct grove__sweep *s = sh->s;
@@ -414,7 +410,8 @@ static int read_one(struct reader *r, uint32_t nr)
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove_slice bytes;
 	const char *name = log->st ? log->path : NULL;
-	struct grove__sys_stat st;
+	struct grove__log_state st;
+	struct grove__sys_stat file;
 	int rc = 0;
 
 	memset(&r->at, 0, sizeof(r->at));
@@ -424,10 +421,12 @@ static int read_one(struct reader *r, uint32_t nr)
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
 	if (log->st)
-		st = grove__catalog_state(log->st);
+		st = grove__log_state(log->st);
 	else if (r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
-		 !grove__sys_dir_stat(&r->near, path.ptr, &st))
+		 !grove__sys_dir_stat(&r->near, path.ptr, &file)) {
 		name = path.ptr;
+		st = grove__state_of(&file);
+	}
 	if (!name || !grove__catalog_find(r->sh->catalog, name, &st, &r->at.tmp, &bytes) ||
 	    !s->known(s->payload, nr, bytes, &rc))
 		rc = read_anew(r, path.ptr, name, name ? &st : NULL);

@@ -35,7 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAGIC "grovspn3"
+#define MAGIC "grovspn4"
 /* The version of what is found in a line; if it differs, all caches are created again. */
 #define INDEX_VERSION 4
 #define HEAD GROVE__ICE_PAGE
@@ -43,18 +43,12 @@
 #define WORTH_MORE ((uint64_t)8 << 20)    /* bytes read since it was cached */
 #define FILES_MAX 128
 
-/* The state of a file whose bytes are known. All 0: uncertain. */
-struct stamp {
-	uint64_t size;
-	int64_t mtime_ns, ctime_ns;
-};
-
 /* The part of an image that is not in its spine. */
 struct state {
 	uint64_t next, tail, lines, bytes, malformed, blank, bad_line, bad_pos, torn_off, values;
 	uint64_t slot_pos, slot_off, slot_len, slot_line;
 	uint64_t odd;
-	struct stamp stamp;
+	struct grove__log_state seen;      /* which file it is, the head says; all 0: uncertain */
 	uint64_t nr_headers;
 	struct grove__spot header_at;
 	int64_t time;                      /* of a session without a header, and its directory */
@@ -82,7 +76,7 @@ struct head {
  * half written, its checksum does not match, and it is ignored.
  */
 struct vouched {
-	struct stamp stamp;
+	struct grove__log_state seen;
 	uint32_t head;                     /* its crc: this head's and no other's */
 	uint32_t crc;
 };
@@ -142,7 +136,7 @@ static void take_state(const struct grove__image *im, struct state *st)
 		.has_slot = im->has_slot, .time = im->header.time,
 	};
 	if (im->settled)
-		st->stamp = (struct stamp){ im->tail, im->mtime_ns, im->ctime_ns };
+		st->seen = (struct grove__log_state){ .size = im->tail, .mtime_ns = im->mtime_ns, .ctime_ns = im->ctime_ns };
 	if (grove__dialect_cwd_in_entries(im->dialect) && im->header.cwd) {
 		st->has_cwd = true;
 		st->cwd_len = strlen(im->header.cwd);
@@ -400,24 +394,29 @@ static int read_texts(struct grove_store_log *log, struct grove__image *im)
 	return rc;
 }
 
-/* True if one of the stamps says that the log is unchanged. */
+static struct grove__log_state seen_now(const struct grove_store_log_stat *log)
+{
+	return (struct grove__log_state){ .size = log->tail, .mtime_ns = log->mtime_ns, .ctime_ns = log->ctime_ns };
+}
+
+/* True if one of the states says that the log is unchanged. */
 static bool is_stamped(const struct head *h, const struct grove_store_log_stat *log)
 {
-	struct stamp now = { log->tail, log->mtime_ns, log->ctime_ns };
+	struct grove__log_state now = seen_now(log);
 	struct vouched v;
 
 	if (!now.ctime_ns)
 		return false;
 	memcpy(&v, (const char *)h + VOUCHED_AT, sizeof(v));
-	return !memcmp(&now, &h->state.stamp, sizeof(now)) ||
-	       (!memcmp(&now, &v.stamp, sizeof(now)) && v.head == h->crc &&
+	return grove__state_same(&now, &h->state.seen) ||
+	       (grove__state_same(&now, &v.seen) && v.head == h->crc &&
 		v.crc == grove__crc32c(0, &v, offsetof(struct vouched, crc)));
 }
 
 /* Records that the log, in its current state, has the bytes that were read. */
 static void vouch(const char *path, const struct head *h, const struct grove_store_log_stat *log)
 {
-	struct vouched v = { .stamp = { log->tail, log->mtime_ns, log->ctime_ns }, .head = h->crc };
+	struct vouched v = { .seen = seen_now(log), .head = h->crc };
 	int fd;
 
 	v.crc = grove__crc32c(0, &v, offsetof(struct vouched, crc));

@@ -331,11 +331,6 @@ static void set_pause(const struct grove_watch *w, struct grove__watch_group *gr
 
 /* ------------------------------------------------------- what may have changed */
 
-static bool same_file(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->ctime_ns == b->ctime_ns;
-}
-
 static bool check_files(struct grove_watch *w)
 {
 	bool found = false;
@@ -345,11 +340,11 @@ static bool check_files(struct grove_watch *w)
 			report(w, dir);
 	for (size_t i = 0; i < w->nr; i++) {
 		struct grove__watched *m = w->all[i];
-		struct grove__sys_stat st;
+		struct grove__log_state now;
 
 		if (!is_files(m->group) || m->dirty || m->gone)
 			continue;
-		if (grove__sys_stat(m->at.path, &st) || !same_file(&st, &m->file)) {
+		if (grove__state_at(m->at.path, &now) || !grove__state_same(&now, &m->file)) {
 			mark_dirty(w, m);
 			found = true;
 		}
@@ -359,7 +354,9 @@ static bool check_files(struct grove_watch *w)
 
 static bool same_log(const struct grove_store_log_stat *a, const struct grove_store_log_stat *b)
 {
-	return a->tail == b->tail && a->generation == b->generation && a->base == b->base;
+	struct grove__log_state was = grove__log_state(b);
+
+	return grove__log_is_still(a, &was, false);
 }
 
 /* One query each, while there are few. */
@@ -410,7 +407,7 @@ static bool has_key(const struct grove__watched *m, const struct grove__watch_gr
 static int saw(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
 	struct survey *s = payload;
-	const uint64_t state[] = { st->tail, st->generation, st->base };
+	struct grove__log_state now = grove__log_state(st);
 	uint64_t hash = grove__watch_hash(s->w, s->gr, key->project, key->session, key->subpath);
 
 	for (struct grove__table_node *n = grove__table_first(&s->w->by_place, hash); n;
@@ -426,7 +423,7 @@ static int saw(void *payload, const struct grove_key *key, const struct grove_st
 		}
 	}
 	return s->gr->root && !*key->subpath
-		       ? grove__watch_list_saw(s->w, s->gr, key, state, &s->found, s->d)
+		       ? grove__watch_list_saw(s->w, s->gr, key, &now, &s->found, s->d)
 		       : 0;
 }
 
@@ -610,8 +607,8 @@ static void note_failure(struct grove_watch *w, struct grove__watched *m)
 /* Records the state of the file before we look into it; a missing file equals no other. */
 static void note_file(struct grove__watched *m)
 {
-	if (m->at.path && grove__sys_stat(m->at.path, &m->file))
-		m->file.ino = 0;
+	if (m->at.path)
+		grove__state_at(m->at.path, &m->file);
 }
 
 /* It has moved: register it at its new place. */
@@ -674,7 +671,7 @@ static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, c
 	       void *tag, struct grove_detail *d)
 {
 	struct grove__watched *m = calloc(1, sizeof(*m));
-	struct grove__sys_stat now;
+	struct grove__log_state now;
 	int rc;
 
 	if (!m || grove__array_room(&w->all, &w->cap, w->nr, sizeof(*w->all)) ||
@@ -683,8 +680,8 @@ static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, c
 		return grove__fail_nomem(d);
 	}
 	m->tag = tag;
-	if (at->path && grove__sys_stat(at->path, &m->file))
-		m->file.ino = 0;
+	if (at->path)
+		grove__state_at(at->path, &m->file);
 	rc = grove__watched_open(w->g, at, since, m, d);
 	m->moved = false;
 	if (rc) {
@@ -703,7 +700,7 @@ static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, c
 	if (has_events(m))
 		line_add(&w->to_tell, m);
 	/* changes between opening it and the first report */
-	if (m->at.path && (grove__sys_stat(m->at.path, &now) || !same_file(&now, &m->file)))
+	if (m->at.path && (grove__state_at(m->at.path, &now) || !grove__state_same(&now, &m->file)))
 		mark_dirty(w, m);
 	return 0;
 }

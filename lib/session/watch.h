@@ -60,7 +60,7 @@ struct grove__watched {
 	struct grove__table_node node;   /* by its directory and name, or by its group and key */
 	struct grove__watch_group *group;
 	struct grove__watch_dir *dir;    /* files: its directory; NULL if unknown */
-	struct grove__sys_stat file;     /* files: the state before the last look */
+	struct grove__log_state file;    /* files: the state before the last look */
 	size_t place;                    /* index among all of the set */
 	struct grove__watched *next_in_line;            /* in the queue of those to look at, or to
 	                                                   report */
@@ -121,8 +121,8 @@ struct grove__listed {
 	struct grove__table_node node;
 	struct grove__watch_group *group;
 	char *project, *session, *id;    /* id is NULL until somebody looks at it */
-	uint64_t state[3];               /* at the last look: see grove__watch_list_saw() */
-	uint64_t before[3];              /* when the watch was opened, or grove_watch_before() last called */
+	struct grove__log_state state;   /* at the last look */
+	struct grove__log_state before;  /* when the watch was opened, or grove_watch_before() last called */
 	bool had;                        /* it existed then */
 	bool cut;                        /* since then, not all of what it had has stayed */
 	uint64_t pass;                   /* the last survey that included it */
@@ -195,12 +195,9 @@ uint64_t grove__watch_hash(const struct grove_watch *w, const void *owner, const
 /* Looks at a root of files. *found is set if something was new. */
 int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr, bool *found,
 			    struct grove_detail *d);
-/*
- * Called for each log in a survey of the group's store, and at its end. `state` is its
- * tail, generation and base; of a file the size, the time of the last change and the inode.
- */
+/* Called for each log in a survey of the group's store, and at its end. */
 int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
-			  const struct grove_key *key, const uint64_t state[3], bool *found,
+			  const struct grove_key *key, const struct grove__log_state *now, bool *found,
 			  struct grove_detail *d);
 bool grove__watch_list_missed(struct grove_watch *w, struct grove__watch_group *gr);
 /* Returns true if there is an event of the list, and reports it. */

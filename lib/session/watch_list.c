@@ -107,7 +107,7 @@ static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grov
 }
 
 int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
-			  const struct grove_key *key, const uint64_t state[3], bool *found,
+			  const struct grove_key *key, const struct grove__log_state *now, bool *found,
 			  struct grove_detail *d)
 {
 	struct grove__listed *x;
@@ -117,25 +117,24 @@ int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
 	x = find(w, gr, key);
 	gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
 	/* a log without lines is not a session yet: it cannot be opened, and no list shows it */
-	if (!x && !state[0])
+	if (!x && !now->size)
 		return 0;
 	if (!x) {
 		x = add(w, gr, key);
 		if (!x)
 			return grove__fail_nomem(d);
-		memcpy(x->before, state, sizeof(x->before));
+		x->before = *now;
 		x->had = !gr->listed;
 		if (gr->listed) {
 			tell_later(w, x, GROVE_EVENT_CREATE);
 			*found = true;
 		}
-	} else if (gone || memcmp(x->state, state, sizeof(x->state)) != 0) {
-		/* a file that became shorter, or another one */
-		x->cut |= gone || (!gr->store && (state[0] < x->state[0] || state[2] != x->state[2]));
+	} else if (gone || !(gr->store ? grove__state_as_long(&x->state, now) : grove__state_same(&x->state, now))) {
+		x->cut |= gone || (!gr->store && !grove__state_grown(&x->state, now));
 		tell_later(w, x, gone ? GROVE_EVENT_CREATE : GROVE_EVENT_CHANGE);
 		*found = true;
 	}
-	memcpy(x->state, state, sizeof(x->state));
+	x->state = *now;
 	x->pass = w->pass;
 	return 0;
 }
@@ -194,7 +193,7 @@ static int saw_file(void *payload, const struct grove_key *key)
 {
 	struct listing *l = payload;
 	const struct grove__root *root = l->gr->root;
-	struct grove__sys_stat st;
+	struct grove__log_state now;
 	int rc;
 
 	grove__buf_clear(&l->path);
@@ -207,10 +206,9 @@ static int saw_file(void *payload, const struct grove_key *key)
 		return rc;
 	if (grove__buf_addf(&l->path, "/%s", key->session))
 		return grove__fail_nomem(l->d);
-	if (grove__sys_stat(l->path.ptr, &st))
+	if (grove__state_at(l->path.ptr, &now))
 		return 0;
-	return grove__watch_list_saw(l->w, l->gr, key, (const uint64_t[]){ st.size, (uint64_t)st.ctime_ns, st.ino },
-				     &l->found, l->d);
+	return grove__watch_list_saw(l->w, l->gr, key, &now, &l->found, l->d);
 }
 
 int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr, bool *found,
@@ -310,13 +308,13 @@ static int rev_in_file(struct grove_watch *w, const struct grove__listed *x, uin
 	struct grove_key key = { x->project, x->session, "" };
 	struct grove_session *s = grove__session_alloc(w->g);
 	struct grove__where at = { .dialect = NULL };
-	struct grove__sys_stat st;
+	struct grove__log_state now;
 	int rc = s ? grove__where_fill(&at, x->group->root, &key, d) : grove__fail_nomem(d);
 
 	if (!rc)
 		rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, s, d);
 	/* it may have been replaced since we saw it */
-	if (!rc && !x->cut && !grove__sys_stat(s->at.path, &st) && st.ino == x->before[2] && st.size >= size)
+	if (!rc && !x->cut && !grove__state_at(s->at.path, &now) && grove__state_grown(&x->before, &now))
 		*rev = s->image->base + lines_in(s->image, size);
 	grove__where_release(&at);
 	if (s)
@@ -334,12 +332,12 @@ int grove__watch_list_before(struct grove_watch *w, uint64_t *rev, struct grove_
 		return grove__fail(d, GROVE_ENOTFOUND, NULL, "the last event is not a change in the list");
 	/* a file is opened in any case: one that is empty now will be reported again */
 	if (!x->group->store)
-		rc = rev_in_file(w, x, x->had ? x->before[0] : 0, rev, d);
+		rc = rev_in_file(w, x, x->had ? x->before.size : 0, rev, d);
 	else if (!x->cut)
-		*rev = x->had ? x->before[0] + x->before[2] : 0;
+		*rev = x->had ? x->before.size + x->before.dev : 0;
 	if (rc)
 		return rc;
-	memcpy(x->before, x->state, sizeof(x->before));
+	x->before = x->state;
 	x->had = true;
 	x->cut = false;
 	return 0;

@@ -31,6 +31,23 @@ int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *ou
 	return log->ops->stat(log, out, d);
 }
 
+struct grove__log_state grove__log_state(const struct grove_store_log_stat *st)
+{
+	return (struct grove__log_state){ st->base, st->generation, st->tail, st->mtime_ns, st->mtime_ns };
+}
+
+/* The store does not tell which file it has open, but its times do. */
+bool grove__log_is_still(const struct grove_store_log_stat *now, const struct grove__log_state *was,
+			 bool is_file)
+{
+	struct grove__log_state st = grove__log_state(now);
+
+	if (is_file)
+		return now->bytes == was->size && now->mtime_ns == was->mtime_ns && now->ctime_ns == was->ctime_ns;
+	/* it may have the time of what it was copied from */
+	return grove__state_as_long(was, &st);
+}
+
 int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
 		    size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "grove/sys.h"
+#include "sys/state.h"
 
 /*
  * Opens the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`,
@@ -86,6 +87,11 @@ int grove__log_open(struct grove_store_log **out, struct grove_store *st,
 void grove__log_close(struct grove_store_log *log);
 int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
 		    struct grove_detail *d);
+/* The state of a log that is not a file, and so has no times that tell more than this. */
+struct grove__log_state grove__log_state(const struct grove_store_log_stat *st);
+/* Is a log that is read now the one that had this state, of a file (`is_file`) or not? */
+bool grove__log_is_still(const struct grove_store_log_stat *now, const struct grove__log_state *was,
+			 bool is_file);
 int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
 		    size_t cap, struct grove_store_run *run, struct grove_detail *d);
 int grove__log_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,

@@ -1,5 +1,5 @@
 /*
- * sys/state.c: what the times of a file tell about it.
+ * sys/state.c: what a log looked like, and what can be said of it now.
  */
 #include "sys/state.h"
 
@@ -10,6 +10,35 @@
 /* Some file systems count seconds, and some of these only every other one. */
 #define COARSE_MS 2500
 #define SECOND_NS INT64_C(1000000000)
+
+struct grove__log_state grove__state_of(const struct grove__sys_stat *st)
+{
+	return (struct grove__log_state){ st->dev, st->ino, st->size, st->mtime_ns, st->ctime_ns };
+}
+
+int grove__state_at(const char *path, struct grove__log_state *out)
+{
+	struct grove__sys_stat st;
+	int err = grove__sys_stat(path, &st);
+
+	*out = err ? (struct grove__log_state){ 0 } : grove__state_of(&st);
+	return err;
+}
+
+bool grove__state_grown(const struct grove__log_state *was, const struct grove__log_state *now)
+{
+	return was->dev == now->dev && was->ino == now->ino && was->size <= now->size;
+}
+
+bool grove__state_as_long(const struct grove__log_state *a, const struct grove__log_state *b)
+{
+	return grove__state_grown(a, b) && a->size == b->size;
+}
+
+bool grove__state_same(const struct grove__log_state *a, const struct grove__log_state *b)
+{
+	return grove__state_as_long(a, b) && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
 
 bool grove__sys_settled(int64_t ctime_ns)
 {

@@ -14,8 +14,7 @@ struct grove__note_log {
 	uint32_t crc;            /* of those bytes */
 	bool open;               /* the last line of the source had no LF */
 	/* the state of the source then; all 0: it must be read again */
-	uint64_t size;
-	int64_t mtime_ns, ctime_ns;
+	struct grove__log_state seen;
 };
 
 struct grove__note {

@@ -316,8 +316,7 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 
 static bool untouched(const struct pair *p, const struct grove__note_log *note)
 {
-	return note->ctime_ns && note->bytes == p->to.bytes && note->size == p->from.bytes &&
-	       note->mtime_ns == p->from.mtime_ns && note->ctime_ns == p->from.ctime_ns;
+	return note->seen.ctime_ns && note->bytes == p->to.bytes && grove__log_is_still(&p->from, &note->seen, true);
 }
 
 static int compare(struct grove__archiver *k, struct pair *p, struct grove__lines *src,
@@ -354,11 +353,10 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 	note->bytes = src->bytes;
 	note->crc = src->crc;
 	note->open = src->open;
-	note->size = p->from.bytes;
-	note->mtime_ns = p->from.mtime_ns;
-	note->ctime_ns = p->from.ctime_ns;
-	if (!p->settled)
-		note->size = 0, note->mtime_ns = note->ctime_ns = 0;
+	note->seen = (struct grove__log_state){ 0 };
+	if (p->settled)
+		note->seen = (struct grove__log_state){ .size = p->from.bytes, .mtime_ns = p->from.mtime_ns,
+							.ctime_ns = p->from.ctime_ns };
 }
 
 /* If lists show a file's time, they should show that of the session. */

@@ -80,9 +80,9 @@ static int parse_log(struct grove__note *n, struct grove_slice json)
 	l->bytes = (uint64_t)number(json, "bytes");
 	l->crc = (uint32_t)number(json, "crc32c");
 	l->open = grove__json_truthy(grove__json_get(json, "open"));
-	l->size = (uint64_t)number(json, "size");
-	l->mtime_ns = number(json, "mtimeNs");
-	l->ctime_ns = number(json, "ctimeNs");
+	l->seen.size = (uint64_t)number(json, "size");
+	l->seen.mtime_ns = number(json, "mtimeNs");
+	l->seen.ctime_ns = number(json, "ctimeNs");
 	return 0;
 }
 
@@ -139,9 +139,9 @@ static void compose_log(struct grove__out *o, const struct grove__note_log *l)
 	grove__out_number(o, "bytes", l->bytes);
 	grove__out_number(o, "crc32c", l->crc);
 	grove__out_bool(o, "open", l->open);
-	grove__out_number(o, "size", l->size);
-	put_nanoseconds(o, "mtimeNs", l->mtime_ns);
-	put_nanoseconds(o, "ctimeNs", l->ctime_ns);
+	grove__out_number(o, "size", l->seen.size);
+	put_nanoseconds(o, "mtimeNs", l->seen.mtime_ns);
+	put_nanoseconds(o, "ctimeNs", l->seen.ctime_ns);
 	grove__out_close(o, '}');
 }
 

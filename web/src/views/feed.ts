@@ -31,10 +31,11 @@ export function seatFor(row: number, rows: number, seat: number): number {
 export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefined, scroller: RefObject<HTMLElement | null>, guess: (r: Row) => number, following: () => boolean): Feed {
   const [seat, setSeat] = useState(0);
   const held = useRef<Place | null>(null);
+  const pin = useRef<Place | null>(null), pinnedAt = useRef<number | null>(null);   // below
   const before = useRef<{ rows: Row[]; seat: number } | null>(null);
   const heldRow = before.current !== null && before.current.rows !== rows && held.current ? rowOfKey(held.current.row) : undefined;
   const at = following() ? Math.max(0, rows.length - SEATS) : heldRow !== undefined ? seatFor(heldRow, rows.length, seat) : Math.min(seat, Math.max(0, rows.length - 1));
-  const v = useVirtual({ count: Math.min(SEATS, rows.length - at), scroller, guess: (i) => guess(rows[at + i]!), keyOf: (i) => rows[at + i]!.key, overscan: 4, top: 8, bottom: 64, stamp: [rows, at] });
+  const v = useVirtual({ count: Math.min(SEATS, rows.length - at), scroller, guess: (i) => guess(rows[at + i]!), keyOf: (i) => rows[at + i]!.key, overscan: 4, top: 8, bottom: 64, stamp: [rows, at], moved: () => { if (pin.current) pinnedAt.current = scroller.current!.scrollTop; } });
 
   const startOf = (row: number): number | undefined => { v.getTotalSize(); return v.measurementsCache[row - at]?.start; };
   // The first row on screen that is there for good: a gap may be replaced by what it stands for.
@@ -82,12 +83,12 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
 
   // A place that one went to is held while heights become known, until one moves: by hand, or by what scrolls
   // without a key or a pointer (the browser's own search).
-  const pin = useRef<Place | null>(null);
   const unpin = (): void => {
     const el = scroller.current!, to = pin.current ? latest.current.offsetOf(pin.current) : undefined;
+    // Heights may have become known since the list scrolled, so that the place is not there any more.
+    if (pinnedAt.current !== null && Math.abs(el.scrollTop - pinnedAt.current) < 1) return;
     if (to !== undefined && Math.abs(Math.min(to, el.scrollHeight - el.clientHeight) - el.scrollTop) > 2) pin.current = null;
   };
-  const pinnedAt = useRef<number | null>(null);
   useLayoutEffect(() => {
     const el = scroller.current, to = pin.current && el ? offsetOf(pin.current) : undefined;
     if (to === undefined) return;

@@ -12,6 +12,7 @@ export interface VirtualOptions {
   top?: number;
   bottom?: number;
   stamp: unknown[];   // changes when other rows stand at the same places
+  moved?: () => void; // the list scrolled by itself
 }
 
 export function useVirtual(o: VirtualOptions): Virtualizer<HTMLElement, HTMLElement> {
@@ -23,7 +24,7 @@ export function useVirtual(o: VirtualOptions): Virtualizer<HTMLElement, HTMLElem
   const keyOf = useMemo(() => (i: number) => latest.current.keyOf(i), o.stamp);
   const options = {
     count: o.count, getScrollElement: () => o.scroller.current, estimateSize: guess, getItemKey: keyOf, overscan: o.overscan ?? 6,
-    paddingStart: o.top ?? 0, paddingEnd: o.bottom ?? 0, scrollToFn: elementScroll, observeElementRect, observeElementOffset, measureElement,
+    paddingStart: o.top ?? 0, paddingEnd: o.bottom ?? 0, scrollToFn: (to: number, how: { adjustments?: number; behavior?: ScrollBehavior }, list: Virtualizer<HTMLElement, HTMLElement>) => { elementScroll(to, how, list); latest.current.moved?.(); }, observeElementRect, observeElementOffset, measureElement,
     onChange: () => draw(undefined as never), useScrollendEvent: false,
   };
   const [v] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options));

@@ -86,8 +86,11 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 			return grove__buf_add_slice(&x->slot, e.text);
 		}
 		/* a file that does not begin with a header is not a session */
-		if (class != LINE_HEADER)
+		if (class != LINE_HEADER) {
+			if (r->dialect->header->other)
+				x->other = r->dialect->header->other(grove__slice(line + l->value.off, (size_t)l->value.len));
 			return GROVE_EDAMAGED;
+		}
 		r->dialect->header->read(l, line, &r->tmp, &x->header);
 		x->has_header = true;
 		return r->tmp.failed ? GROVE_ENOMEM : 0;
@@ -491,6 +494,8 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 		l->rc = grove__time_stat(log, &x->log, why);
 	if (!l->rc)
 		l->rc = read_lines(r, log, x, why);
+	if (l->rc == GROVE_EDAMAGED && x->other)
+		grove__fail(why, l->rc, NULL, "%s", x->other);
 	if (!l->rc)
 		l->rc = conclude(r, x->task, x);
 	x->hidden = l->rc == 1;

@@ -63,6 +63,7 @@ struct grove__list_one {
 	struct grove_buf asked;              /* other files that it depends on */
 	uint64_t from;                       /* where reading began */
 	bool has_header, has_slot, loose, unsettled;
+	const char *other;                   /* the kind of log it is instead, if that is known */
 	bool hidden;                         /* lists leave it out */
 	bool part;                           /* not all of it was read */
 	uint64_t head;                       /* bytes of its beginning that were read */

@@ -586,6 +586,8 @@ struct grove__dialect_header {
 	/* Required. Reads a line that index() called LINE_HEADER. */
 	void (*read)(const struct grove__json_line *l, const char *line, struct grove__arena *keep,
 		     struct grove__header *out);
+	/* Optional. Names the kind of log that begins with this line, which is no header. NULL: not known. */
+	const char *(*other)(struct grove_slice line);
 	/* Required. Writes a new one. */
 	int (*compose)(const struct grove__header_in *in, struct grove_buf *out);
 	/* Required. Writes it with another working directory; the log was at `from` (NULL: nowhere). */

@@ -343,8 +343,18 @@ static const struct grove__dialect_edits edits = {
 	.fit = grove__pi_fit_edit,
 };
 
+/* The program's other form of a session, a log of transactions. */
+static const char *other(struct grove_slice line)
+{
+	bool begins = grove__json_string_is(grove__json_get(line, "kind"), "header") &&
+		      grove__json_type_of(grove__json_get(line, "v")) == JSON_NUMBER;
+
+	return begins ? "it is a session of pi's harness (format 4), which grove does not read" : NULL;
+}
+
 static const struct grove__dialect_header header = {
 	.read = grove__pi_header,
+	.other = other,
 	.compose = grove__pi_compose_header,
 	.move = grove__pi_move_header,
 	.fork_settles = true,

@@ -312,13 +312,15 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 }
 
 /* Sets the detail for an error of take_value(). */
-static int tell_taking(struct loader *ld, struct grove_detail *d, int rc, uint64_t line,
-		       uint64_t offset)
+static int tell_taking(struct loader *ld, struct grove_detail *d, int rc, const struct grove__spot *at,
+		       struct grove_slice bytes)
 {
+	const struct grove__dialect *dialect = ld->im->dialect;
+	const char *other = rc == GROVE_EDAMAGED && dialect->header->other ? dialect->header->other(bytes) : NULL;
+
 	if (rc == GROVE_EDAMAGED)
-		return grove__fail_at(d, rc, ld->path, line + 1, offset,
-				      "not a valid %s session: it does not begin with a header",
-				      ld->im->dialect->name);
+		return grove__fail_at(d, rc, ld->path, at->line + 1, at->pos, "not a valid %s session: %s",
+				      dialect->name, other ? other : "it does not begin with a header");
 	if (rc == GROVE_ETOOBIG)
 		return grove__fail(d, rc, ld->path, "too many lines");
 	return grove__fail_nomem(d);
@@ -335,7 +337,7 @@ static int merge_one(struct worker *w, struct found *f)
 	};
 	int rc = take_value(im, f->class, &f->e, &at, w->in.buf + f->off, (size_t)f->len);
 
-	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
+	return rc ? tell_taking(w->ld, &w->d, rc, &at, grove__slice(w->in.buf + f->off, (size_t)f->len)) : 0;
 }
 
 /* Ids are looked up all over memory, so those needed next are prefetched. */
@@ -831,7 +833,7 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
 	unlock_chain(im);
 	if (rc)
-		return tell_taking(ld, ld->d, rc, value->at.line, value->at.pos);
+		return tell_taking(ld, ld->d, rc, &value->at, grove__slice(value->ptr, (size_t)value->at.len));
 	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
 }
 

@@ -7,8 +7,7 @@
  * could leave all five values the same, so a file is remembered only once that has
  * passed.
  *
- * Several processes share it through SQLite, in WAL mode. But correctness does not
- * depend on that: a row that is intact and matches its file is right, however it got
+ * Several processes share it through SQLite. But correctness does not depend on that: a row that is intact and matches its file is right, however it got
  * there, and any other row is ignored. So a power loss, a network directory or changed
  * bytes do no harm.
  *
@@ -20,12 +19,12 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "base/idmap.h"
+#include "store/sqlite_cache.h"
 #include "store/sqlite_vfs.h"
 #include "sys/clock.h"
 #include "sys/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -121,60 +120,19 @@ static bool make_tables(sqlite3 *db)
 	return ok;
 }
 
-/* The files of a database. */
-static const char *const ends[] = { "", "-wal", "-shm" };
-#define NR_ENDS (sizeof(ends) / sizeof(*ends))
-
-static void remove_db(const char *path)
-{
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	for (size_t i = 0; i < NR_ENDS; i++) {
-		grove__buf_clear(&b);
-		if (!grove__buf_addf(&b, "%s%s", path, ends[i]))
-			grove__sys_unlink(b.ptr);
-	}
-	grove__buf_release(&b);
-}
-
-/* A file that somebody else created, or may write to, is not trusted. */
-static bool is_anybodys(const char *path)
-{
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove__sys_stat st;
-	bool yes = false;
-
-	for (size_t i = 0; i < NR_ENDS && !yes; i++) {
-		grove__buf_clear(&b);
-		yes = grove__buf_addf(&b, "%s%s", path, ends[i]) ||
-		      (!grove__sys_lstat(b.ptr, &st) && (st.type != SYS_FILE || !grove__sys_is_ours(&st)));
-	}
-	grove__buf_release(&b);
-	return yes;
-}
-
 static sqlite3 *open_db(const char *path)
 {
-	sqlite3 *db = NULL;
-	int fd;
+	sqlite3 *db;
+	int rc = grove__sqlite_cache_open(path, grove__sqlite_vfs(), BUSY_MS, &db);
 
-	if (is_anybodys(path))
-		remove_db(path);
-	/* nobody else may read it; SQLite would use the umask */
-	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
-		grove__sys_close(fd);
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    grove__sqlite_vfs()) == SQLITE_OK) {
-		sqlite3_busy_timeout(db, BUSY_MS);
-		/*
-		 * Rows have checksums, so damage by a power loss is detected. They are read
-		 * from the first to the last, once: large pages, and few of them in memory.
-		 */
-		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA page_size = 16384; "
-			"PRAGMA cache_size = -512");
-		if (is_current(db) || (run(db, "PRAGMA journal_mode = WAL") && make_tables(db)))
-			return db;
+	if (rc == SQLITE_NOTADB) {
+		sqlite3_close(db);
+		grove__sqlite_cache_remove(path);
+		rc = grove__sqlite_cache_open(path, grove__sqlite_vfs(), BUSY_MS, &db);
 	}
+	/* rows are read from the first to the last, once: large pages, and few of them in memory */
+	if (!rc && run(db, "PRAGMA page_size = 16384; PRAGMA cache_size = -512") && (is_current(db) || make_tables(db)))
+		return db;
 	sqlite3_close(db);
 	return NULL;
 }
@@ -320,7 +278,7 @@ static void release(struct grove__catalog *c)
 	sqlite3_finalize(c->one);
 	sqlite3_close(c->db);
 	if (c->damaged && c->file)
-		remove_db(c->file);
+		grove__sqlite_cache_remove(c->file);
 	grove__idmap_release(&c->by_path);
 	grove__arena_release(&c->texts);
 	pthread_mutex_destroy(&c->lock);

@@ -202,11 +202,16 @@ static int search_once(struct grove_search *s, struct looking_for *l, struct gro
 	return rc;
 }
 
-/* The index cannot be relied on: builds it again. */
-static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
+static void leave_index(struct grove_search *s)
 {
 	grove__search_index_close(s->index);
 	s->index = NULL;
+}
+
+/* The index cannot be relied on: builds it again. */
+static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
+{
+	leave_index(s);
 	if (!last)
 		grove__search_index_remove(s->g);
 	else
@@ -222,6 +227,10 @@ static int search(struct grove_search *s, struct looking_for *l, struct grove_hi
 
 	for (int i = 0; i < TRIES && !rc; i++) {
 		rc = search_once(s, l, out, &lost, d);
+		if (rc == GROVE_ECONFLICT && s->index) {
+			leave_index(s);
+			rc = search_once(s, l, out, &lost, d);
+		}
 		if (rc == GROVE_EDAMAGED && s->index)
 			rc = begin_anew(s, i > 0, d);
 		else if (rc || !lost)
@@ -465,10 +474,11 @@ static int ask_index(struct grove_search *s, struct opening *o, bool same, struc
 			return 0;
 		}
 		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &logs, !(s->flags & GROVE_SEARCH_NO_UPDATE), d);
-		if (rc != GROVE_EDAMAGED)
+		if (rc != GROVE_EDAMAGED && rc != GROVE_ECONFLICT)
 			return rc;
-		grove__search_index_close(s->index);
-		s->index = NULL;
+		leave_index(s);
+		if (rc == GROVE_ECONFLICT)
+			return 0;
 		grove__search_index_remove(s->g);
 	}
 	return 0;

@@ -156,7 +156,8 @@ void grove__search_watch_forget(struct grove__search_watch *w);
 
 /*
  * The index. All of these return GROVE_EDAMAGED if it cannot be relied on: the caller
- * builds it again or works without it.
+ * builds it again or works without it; or GROVE_ECONFLICT if others keep it locked: the
+ * caller works without it for now.
  */
 /* Sets *out to NULL if there can be none here; `why` says why if that is worth a warning. */
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "search/search_sums.h"
 #include "search/search_words.h"
+#include "store/sqlite_cache.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/remote.h"
@@ -33,10 +34,6 @@
 /* Numbers that no index reaches. */
 #define FILES_MOST (INT64_C(1) << 28)
 #define DOCS_MOST (INT64_C(1) << 48)
-
-/* The files of a database. */
-static const char *const ends[] = { "", "-wal", "-shm" };
-#define NR_ENDS (sizeof(ends) / sizeof(*ends))
 
 /* -------------------------------------------------------------------- words */
 
@@ -258,7 +255,7 @@ static int is_current(struct grove__search_index *ix, bool *yes)
 static int make_tables(struct grove__search_index *ix)
 {
 	bool yes;
-	int rc = grove__search_db_run(ix, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+	int rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
 
 	if (rc)
 		return rc;
@@ -283,21 +280,12 @@ static struct grove_slice key_of(const void *owner, uint32_t i)
 static int open_db(struct grove__search_index *ix, const char *path)
 {
 	bool yes = false;
-	int fd, rc;
+	int rc = grove__sqlite_cache_open(path, grove__search_sums(), BUSY_MS, &ix->db);
 
-	/* nobody else may read it; SQLite would use the umask */
-	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
-		grove__sys_close(fd);
-	rc = sqlite3_open_v2(path, &ix->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			     grove__search_sums());
 	if (rc)
 		return grove__search_db_code(ix, rc);
-	sqlite3_extended_result_codes(ix->db, 1);
-	sqlite3_busy_timeout(ix->db, BUSY_MS);
 	rc = grove__search_sums_begin(ix->db) ? GROVE_EIO : add_functions(ix);
-	/* a power loss may cost the last changes, never the whole */
-	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; "
-						"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
+	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA cache_size = -32768");
 	rc = rc ? rc : is_current(ix, &yes);
 	/* several may begin at once, and SQLite does not wait everywhere */
 	for (int i = 0; i < MAKE_TRIES && !rc && !yes; i++) {
@@ -313,13 +301,12 @@ static int open_db(struct grove__search_index *ix, const char *path)
 /*
  * search.db, search.1.db, …: the last one is used. A damaged one is removed, and the
  * next has another name, because processes that still have the old one open would open
- * the new one's write-ahead log by its name.
+ * the new one's journal by its name.
  */
-static int db_path(struct grove *g, unsigned nr, const char *end, struct grove_buf *out)
+static int db_path(struct grove *g, unsigned nr, struct grove_buf *out)
 {
 	grove__buf_clear(out);
-	return nr ? grove__buf_addf(out, "%s/search.%u.db%s", g->cache, nr, end)
-		  : grove__buf_addf(out, "%s/search.db%s", g->cache, end);
+	return nr ? grove__buf_addf(out, "%s/search.%u.db", g->cache, nr) : grove__buf_addf(out, "%s/search.db", g->cache);
 }
 
 static int newer_number(void *payload, const char *name)
@@ -344,27 +331,11 @@ static unsigned db_number(struct grove *g)
 	return nr;
 }
 
-/* A file that somebody else created, or may write to, is not trusted. */
-static bool is_anybodys(struct grove *g, unsigned nr)
-{
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove__sys_stat st;
-	bool yes = false;
-
-	for (size_t i = 0; i < NR_ENDS && !yes; i++)
-		yes = db_path(g, nr, ends[i], &path) ||
-		      (!grove__sys_lstat(path.ptr, &st) &&
-		       (st.type != SYS_FILE || !grove__sys_is_ours(&st)));
-	grove__buf_release(&path);
-	return yes;
-}
-
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 			     struct grove_detail *why)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove__search_index *ix;
-	unsigned nr;
 	uint64_t seed;
 	int rc;
 
@@ -372,8 +343,7 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	if (!g->cache)
 		return 0;
 	ix = calloc(1, sizeof(*ix));
-	nr = db_number(g);
-	if (!ix || db_path(g, nr, "", &path)) {
+	if (!ix || db_path(g, db_number(g), &path)) {
 		free(ix);
 		return grove__fail_nomem(why);
 	}
@@ -393,7 +363,7 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 				 "cannot hold an index, since it is on a network file system; reading all "
 				 "sessions instead");
 	else
-		rc = is_anybodys(g, nr) ? GROVE_EDAMAGED : open_db(ix, path.ptr);
+		rc = open_db(ix, path.ptr);
 	if (rc && rc != GROVE_EDAMAGED && rc != GROVE_ENOMEM) {
 		if (!why->code)
 			grove__fail(why, GROVE_EIO, path.ptr,
@@ -438,12 +408,11 @@ void grove__search_index_remove(struct grove *g)
 		return;
 	/* create the next one before removing this one, so that its name is not used again */
 	nr = db_number(g);
-	if (!db_path(g, nr + 1, "", &path) &&
+	if (!db_path(g, nr + 1, &path) &&
 	    !grove__sys_open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
-	for (size_t i = 0; i < NR_ENDS; i++)
-		if (!db_path(g, nr, ends[i], &path))
-			grove__sys_unlink(path.ptr);
+	if (!db_path(g, nr, &path))
+		grove__sqlite_cache_remove(path.ptr);
 	grove__buf_release(&path);
 }
 

@@ -455,7 +455,7 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 	grove__buf_release(&p.line);
 	free(wanted);
 	ix->wanted = NULL;
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc ? GROVE_EDAMAGED : 0;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : !rc || rc == GROVE_ECONFLICT ? rc : GROVE_EDAMAGED;
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define READERS_MAX 4
-#define COMMIT_BYTES ((uint64_t)256 << 20)
+#define COMMIT_BYTES ((uint64_t)64 << 20)
 #define DEAD_MANY 50000
 
 /* A log that has to be read. */
@@ -649,5 +649,5 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 	grove__search_queue_release(&s.queue);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
-	return rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;
+	return rc == GROVE_EIO ? GROVE_EDAMAGED : rc;
 }

@@ -4,8 +4,7 @@
  * SQLite notices damage only if a page no longer makes sense. A changed posting makes
  * sense, but the original would never be found again. So every page of the file ends in
  * eight bytes that SQLite leaves alone: a tag and the checksum of the rest, which are
- * set when a page is written to its place and verified when it is read. (The
- * write-ahead log has checksums of its own.)
+ * set when a page is written to its place and verified when it is read.
  */
 #include "search/search_sums.h"
 
@@ -87,8 +86,8 @@ static void begin(void)
 	plain = sqlite3_vfs_find(grove__sqlite_vfs());
 	if (!plain)
 		return;
-	/* version 2: no memory mapping, which would bypass the checks */
-	grove__sqlite_pass(2, &methods);
+	/* version 1: nothing is mapped into memory, which would bypass the checks */
+	grove__sqlite_pass(1, &methods);
 	methods.xRead = do_read;
 	methods.xWrite = do_write;
 	grove__sqlite_pass_vfs(plain, NAME, do_open, &summing);

@@ -634,6 +634,34 @@ static void queries_that_say_nothing_are_told_so(void **state)
 	assert_int_equal(b.len, 0);
 }
 
+/* Another process that has it locked does not keep a search from being answered, and its index stays. */
+static void an_index_that_is_locked_is_left_alone(void **state)
+{
+	struct place *p = *state;
+	struct grove_buf found, before;
+	struct stat was, is;
+	sqlite3 *db;
+
+	say(p, 0, (const char *[]){ "alpha", NULL });
+	before = answer(p, true, 0, "alpha", NULL);
+	assert_int_equal(stat(p->db, &was), 0);
+	assert_int_equal(sqlite3_open_v2(p->db, &db, SQLITE_OPEN_READWRITE, grove__search_sums()), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	p->indexed = false;
+	found = answer(p, true, 0, "alpha", NULL);
+	assert_string_equal(found.ptr, before.ptr);
+	assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(stat(p->db, &is), 0);
+	assert_true(is.st_ino == was.st_ino);
+	grove__buf_release(&found);
+	p->indexed = true;
+	found = answer(p, true, 0, "alpha", NULL);
+	assert_string_equal(found.ptr, before.ptr);
+	grove__buf_release(&found);
+	grove__buf_release(&before);
+}
+
 static void sessions_in_a_database_are_found(void **state)
 {
 	struct place *p = *state;
@@ -857,6 +885,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_meant_is_suggested, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_index_that_is_not_updated_says_how_far_it_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(queries_that_say_nothing_are_told_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_index_that_is_locked_is_left_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(sessions_in_a_database_are_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(processes_share_the_index, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_sent_is_what_the_context_has, setup, teardown),

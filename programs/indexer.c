@@ -1,5 +1,5 @@
 /*
- * indexer.c: a thread that keeps the search index up to date.
+ * indexer.c: a thread that keeps the search index up to date, and counts what lists did not.
  */
 #include "indexer.h"
 
@@ -9,6 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* What cannot be remembered is not counted all the time: one part of work to so many of rest. */
+#define REST 10
 
 struct indexer {
 	struct indexer_options o;
@@ -16,6 +20,8 @@ struct indexer {
 	pthread_mutex_t lock;
 	pthread_cond_t woken;
 	int wanted, busy, done;   /* done: at least once */
+	int to_count;
+	int64_t rest;             /* ms: until when nothing is counted */
 	atomic_int stop;
 };
 
@@ -58,12 +64,45 @@ static void update(struct indexer *ix)
 	return_memory();
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A complete list, which the next one remembers. Returns how long it took. */
+static int64_t count(struct indexer *ix)
+{
+	struct grove *g = NULL;
+	struct grove_list *l = NULL;
+	int64_t began = now_ms();
+
+	if (!ix->o.open(ix->o.payload, &g)) {
+		grove_set_progress(g, (struct grove_progress){ goes_on, ix });
+		grove_list(g, NULL, &l);
+	}
+	grove_list_free(l);
+	grove_close(g);
+	return now_ms() - began;
+}
+
 static void *work(void *payload)
 {
+	int64_t took;
 	struct indexer *ix = payload;
 
 	pthread_mutex_lock(&ix->lock);
 	while (!atomic_load(&ix->stop)) {
+		if (ix->to_count) {
+			pthread_mutex_unlock(&ix->lock);
+			took = count(ix);
+			pthread_mutex_lock(&ix->lock);
+			ix->to_count = 0;
+			ix->rest = now_ms() + REST * took;
+			continue;
+		}
 		if (!ix->wanted) {
 			pthread_cond_wait(&ix->woken, &ix->lock);
 			continue;
@@ -102,6 +141,14 @@ void indexer_wake(struct indexer *ix)
 {
 	pthread_mutex_lock(&ix->lock);
 	ix->wanted = 1;
+	pthread_cond_signal(&ix->woken);
+	pthread_mutex_unlock(&ix->lock);
+}
+
+void indexer_count(struct indexer *ix)
+{
+	pthread_mutex_lock(&ix->lock);
+	ix->to_count |= now_ms() >= ix->rest;
 	pthread_cond_signal(&ix->woken);
 	pthread_mutex_unlock(&ix->lock);
 }

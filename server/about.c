@@ -84,7 +84,7 @@ static int put_stores(struct request *r)
 	if (!auth_limited(&r->who)) {
 		rc = grove_store_each(r->g, put_each_store, &all);
 	} else {
-		rc = grove_list(r->g, NULL, &l);
+		rc = list_all(r->g, &l);
 		for (size_t i = 0; !rc && i < grove_list_count(l); i++)
 			if (auth_allows(&r->who, grove_list_at(l, i)->store, grove_list_at(l, i)->cwd))
 				put_store(&all, grove_list_at(l, i)->store, !grove_list_at(l, i)->archived);

@@ -35,6 +35,8 @@ int get_tree(struct request *r);
  * Returns the session that another one was forked from, an id or a path, or NULL if the
  * client's token does not reach it. `l` has all sessions; NULL if it is to be made.
  */
+/* Lists all sessions, reading no more than a limit of each. */
+int list_all(struct grove *g, struct grove_list **out);
 const char *parent_shown(struct request *r, const struct grove_list *l, const char *parent);
 /* Writes the columns of the entries [from, upto) as members, without brackets. */
 int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto);

@@ -3,6 +3,7 @@
  */
 #include "held.h"
 #include "auth.h"
+#include "handlers.h"
 #include "recent.h"
 #include "workers.h"
 #include "reply.h"
@@ -421,7 +422,7 @@ static int find_among_all(struct request *r, const char *id, const char *mark, c
 	struct grove_list *l = NULL;
 	const char *url;
 	unsigned nr = 0;
-	int rc = grove_list(r->g, NULL, &l);
+	int rc = list_all(r->g, &l);
 
 	if (rc)
 		rc = reply_fail_grove(r, rc);

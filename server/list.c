@@ -11,6 +11,7 @@
 #include "opened.h"
 #include "reply.h"
 #include "route.h"
+#include "programs/indexer.h"
 #include "programs/store_url.h"
 
 #include <stdio.h>
@@ -166,12 +167,19 @@ static void put_item_owner(struct doc *d, const struct wish *w, size_t at)
 	grove_buf_release(&owner);
 }
 
+int list_all(struct grove *g, struct grove_list **out)
+{
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL | GROVE_LIST_BOUNDED };
+
+	return grove_list(g, &o, out);
+}
+
 const char *parent_shown(struct request *r, const struct grove_list *l, const char *parent)
 {
 	struct grove_list *made = NULL;
 	int seen = !parent || !auth_limited(&r->who);
 
-	if (!seen && !l && !grove_list(r->g, NULL, &made))
+	if (!seen && !l && !list_all(r->g, &made))
 		l = made;
 	for (size_t i = 0; !seen && l && i < grove_list_count(l); i++) {
 		const struct grove_list_item *x = grove_list_at(l, i);
@@ -424,7 +432,7 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	w->agent = query_text(r, "agent");
 	w->project = query_text(r, "project");
 	w->limit = LIMIT_DEFAULT;
-	o->flags = GROVE_LIST_ALL;
+	o->flags = GROVE_LIST_ALL | GROVE_LIST_BOUNDED;
 	o->cwd = query_text(r, "cwd");
 	o->query = query_text(r, "q");
 	if (o->query && !*o->query)
@@ -443,6 +451,16 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 		o->within = (int64_t)(days < 36500 ? days : 36500) * 86400000;
 	}
 	return rc ? rc : read_filters(r, w, o);
+}
+
+static void have_rest_counted(struct request *r, const struct grove_list *l)
+{
+	size_t i = 0;
+
+	while (i < grove_list_count(l) && grove_list_at(l, i)->message_count != GROVE_NO_COUNT)
+		i++;
+	if (i < grove_list_count(l))
+		indexer_count(r->server->indexer);
 }
 
 /* Increases when any of the sessions is written to. */
@@ -477,6 +495,7 @@ int get_sessions(struct request *r)
 	else
 		rc = choose(r, &w, l, &rows);
 	if (!rc) {
+		have_rest_counted(r, l);
 		doc_open(&r->out, '{');
 		put_page(r, &w, &rows);
 		doc_member_number(&r->out, "total", rows.nr);

@@ -107,7 +107,14 @@ enum grove_list_flags {
 	 * except for sessions of grove's own directory. For hints that must come at once,
 	 * and for a first screen.
 	 */
-	GROVE_LIST_REMEMBERED = 512
+	GROVE_LIST_REMEMBERED = 512,
+	/*
+	 * Reads at most 128 MiB of a session file that is not known from an earlier list: of a
+	 * longer one the two ends, as grove_find() does. Its message_count is then
+	 * GROVE_NO_COUNT, and it has no shape. For lists that must not take long, while
+	 * another one counts.
+	 */
+	GROVE_LIST_BOUNDED = 1024
 };
 
 struct grove_list_options {

@@ -55,7 +55,7 @@ struct grove_store_record {
 /* A part of the log that was read: whole lines with their LF wherever possible. */
 struct grove_store_run {
 	uint64_t pos;     /* of the first byte or line */
-	uint64_t next;    /* where to read on */
+	uint64_t next;    /* where to read on; after a piece of a line, zero bytes may be left out */
 	size_t len;       /* bytes in the buffer; 0 at the end */
 	int by_line;      /* positions count lines, not bytes */
 	/*

@@ -309,12 +309,14 @@ static int read_task(struct lister *li, struct grove__list_reader *r, struct gro
 		     struct grove__list_one *x, struct grove_detail *why)
 {
 	struct grove_list_item info;
+	uint64_t bounded;
 	int rc;
 
-	r->ends = li->cwd && !li->g->given;
+	bounded = li->opt->flags & GROVE_LIST_BOUNDED ? GROVE__LIST_MOST : 0;
+	r->ends_from = li->cwd && !li->g->given ? GROVE__ENDS_FROM : bounded;
 	rc = grove__list_read(r, t, x, why);
-	r->ends = false;
-	if (rc || !x->part)
+	r->ends_from = bounded;
+	if (rc || !x->part || (bounded && x->log.bytes >= bounded))
 		return rc;
 	info = grove__list_describe(x);
 	rc = wanted(li, r, t, &x->l, &info);
@@ -361,7 +363,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 		if (rc > 0)
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
-	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)
+	if (!hit && !x.part && li->opt->flags & GROVE_LIST_SHAPE)
 		rc = add_shape(li, r, &x, &info, &why);
 	if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
 		report(li, t, &why);
@@ -760,7 +762,7 @@ static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
 		goto out;
 	}
 	r.any = true;
-	r.ends = !(flags & GROVE_FIND_COUNT);
+	r.ends_from = flags & GROVE_FIND_COUNT ? 0 : GROVE__ENDS_FROM;
 	rc = grove__list_read(&r, t, &x, d);
 	if (!rc)
 		rc = add_info(out, &x, grove__list_describe(&x), false);

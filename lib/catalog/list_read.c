@@ -18,7 +18,6 @@
 
 #define MARK_FROM ((uint64_t)1 << 20)    /* the file size from which it pays */
 #define MARK_STEP ((size_t)256 << 10)    /* bytes that are compared at once */
-#define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter file is read as a whole */
 #define END ((uint64_t)64 << 10)         /* of the beginning and the end */
 #define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
 #define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
@@ -169,19 +168,33 @@ static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
 	return rc;
 }
 
+/* No more than the ends may be read of a long log. */
+static bool is_bounded(const struct grove__list_reader *r)
+{
+	return r->ends_from == GROVE__LIST_MOST;
+}
+
 /* Returns 1 if the ends are not enough. */
 static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 		     struct grove__list_one *x, struct grove_detail *d)
 {
-	struct grove__scan_part p = { .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
+	bool more = is_bounded(r) && x->log.tail == x->log.bytes && x->log.tail > GROVE__LIST_MOST;
+	struct grove__scan_part p = { .until = more ? GROVE__LIST_MOST : x->log.tail,
+				      .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_head_line, .payload = x };
 	int64_t newest;
-	int rc = grove__scan_log(&r->scan, log, &p, d);
+	int rc;
 
-	/* it had no beginning, or its values are not its lines: all of it was read */
+	/* nor is a line that is as long as that held in memory */
+	r->scan.runs.max = more ? GROVE__LIST_MOST / 4 : 0;
+	rc = grove__scan_log(&r->scan, log, &p, d);
+	r->scan.runs.max = 0;
 	x->loose = p.loose;
-	if (rc != ENOUGH)
+	/* it had no beginning, or its values are not its lines: all of it was read, up to the limit */
+	if (rc != ENOUGH) {
+		x->part = more;
 		return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
+	}
 	if (p.loose)
 		return 1;
 	x->part = true;
@@ -471,8 +484,12 @@ static int read_lines(struct grove__list_reader *r, struct grove_store_log *log,
 {
 	int rc = begin(r, x);
 
-	if (!rc && r->ends && x->log.bytes >= ENDS_FROM) {
+	if (!rc && r->ends_from && x->log.bytes >= r->ends_from) {
 		rc = read_ends(r, log, x, d);
+		if (rc == 1 && is_bounded(r)) {
+			x->part = true;
+			return 0;
+		}
 		if (rc <= 0)
 			return rc;
 		rc = begin(r, x);

@@ -25,6 +25,10 @@ struct grove__list_task {
 	bool is_empty;                       /* a file without a byte */
 };
 
+#define GROVE__ENDS_FROM ((uint64_t)256 << 10)  /* a shorter log is read as a whole */
+/* What a list that is bounded reads of one log. */
+#define GROVE__LIST_MOST ((uint64_t)128 << 20)
+
 /* Belongs to one thread, and reads one session after the other. */
 struct grove__list_reader {
 	struct grove *g;
@@ -35,7 +39,8 @@ struct grove__list_reader {
 	struct grove__arena line;            /* good for one line, of a dialect with a tally */
 	struct grove_buf name;               /* in the catalog, of a log in a database */
 	bool any;                            /* named by the caller: lists may leave it out */
-	bool ends;                           /* the two ends suffice: do not count messages */
+	/* Of a log of this size or more the two ends suffice: messages are not counted; 0: of none. */
+	uint64_t ends_from;
 	bool recalls;                        /* what is known counts unchecked; the others were not looked at */
 	const char *cwd;                     /* the directory whose sessions are listed; NULL: all */
 	/* The last directory that a session named, and whether it was the one asked for. */

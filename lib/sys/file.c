@@ -288,6 +288,16 @@ int grove__sys_seek_cur(int fd, uint64_t *off)
 	return 0;
 }
 
+void grove__sys_skip_hole(int fd, uint64_t *off, uint64_t end)
+{
+	off_t at = grove__sys_faulty("lseek") ? -1 : lseek(fd, (off_t)*off, SEEK_DATA);
+
+	if (at >= 0 && (uint64_t)at > *off)
+		*off = (uint64_t)at < end ? (uint64_t)at : end;
+	else if (at < 0 && errno == ENXIO)
+		*off = end;
+}
+
 int grove__sys_truncate(int fd, uint64_t size)
 {
 	struct grove__sys_limit limit;

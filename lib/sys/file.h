@@ -59,6 +59,8 @@ ssize_t grove__sys_write(int fd, const void *buf, size_t len);
 int grove__sys_write_all(int fd, const void *buf, size_t len);
 int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off);
 int grove__sys_seek_cur(int fd, uint64_t *off);
+/* Sets *off to where data comes next, after a hole, or to `end`; leaves it alone if that is not known. Moves the file's own position. */
+void grove__sys_skip_hole(int fd, uint64_t *off, uint64_t end);
 int grove__sys_truncate(int fd, uint64_t size);
 int grove__sys_datasync(int fd);
 int grove__sys_sync(int fd);

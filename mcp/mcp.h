@@ -60,6 +60,7 @@ struct call {
 	size_t max;                   /* its maximum size, as sent_size() */
 	size_t counted, sent;         /* see call_size() */
 	int shared;                   /* list_page(): other sessions in the list have this one's id */
+	struct running *running;      /* list_sessions: which are open in some process */
 	char why[700];                /* the error, for the model */
 };
 

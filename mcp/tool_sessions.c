@@ -6,7 +6,9 @@
 #include "cli/shape.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LIST_DEFAULT = 20, LIST_MAX = 200, FIRST_TEXT = 200, NAME_TEXT = 200, USAGE_DEFAULT = 50, FEW = 20 };
 
@@ -46,6 +48,82 @@ static void put_key(struct doc *d, const struct grove_list_item *i)
 	doc_release(&key);
 }
 
+/* A session that some process has open. */
+struct running {
+	struct running *next;
+	char *path, *id;              /* NULL: unknown */
+	int here;                     /* by the one that asks: it started this program, or its parent did, … */
+};
+
+static int64_t parent_of(int64_t pid)
+{
+	char name[40], text[512];
+	const char *end;
+	long long parent = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%lld/stat", (long long)pid);
+	f = fopen(name, "r");
+	if (!f)
+		return 0;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	/* the program's name is in brackets, and may have any character */
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %lld", &parent) == 1 ? parent : 0;
+}
+
+static int is_above(int64_t pid)
+{
+	int64_t at = getppid();
+
+	for (int i = 0; i < 16 && at > 1; i++, at = parent_of(at))
+		if (at == pid)
+			return 1;
+	return 0;
+}
+
+static int note_running(void *payload, const struct grove_opener *o)
+{
+	struct call *k = payload;
+	struct running *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return GROVE_ENOMEM;
+	*r = (struct running){ k->running, o->path ? strdup(o->path) : NULL, o->session_id ? strdup(o->session_id) : NULL,
+			       is_above(o->pid) };
+	k->running = r;
+	return 0;
+}
+
+static void forget_running(struct call *k)
+{
+	struct running *next;
+
+	for (struct running *r = k->running; r; r = next) {
+		next = r->next;
+		free(r->path);
+		free(r->id);
+		free(r);
+	}
+	k->running = NULL;
+}
+
+static void put_running(struct doc *d, const struct call *k, const struct grove_list_item *i)
+{
+	int open = 0, here = 0;
+
+	for (const struct running *r = k->running; r; r = r->next)
+		if ((r->path && i->path && !strcmp(r->path, i->path)) || (r->id && !strcmp(r->id, i->id))) {
+			open = 1;
+			here |= r->here;
+		}
+	if (open)
+		doc_member_bool(d, "running", 1);
+	if (here)
+		doc_member_bool(d, "current", 1);
+}
+
 static int put_listed(struct call *k, const struct grove_list_item *i, size_t nr)
 {
 	struct doc item = { .rc = 0 };
@@ -55,6 +133,7 @@ static int put_listed(struct call *k, const struct grove_list_item *i, size_t nr
 	put_recorded_member(&item, "id", i->id, ID_TEXT);
 	if (k->shared)
 		put_key(&item, i);
+	put_running(&item, k, i);
 	put_session_members(&item, i, FIRST_TEXT);
 	doc_close(&item, '}');
 	fits = put_item(k, &item, nr);
@@ -143,14 +222,17 @@ static int list_sessions(struct call *k)
 	put_notice(&k->d);
 	doc_name(&k->d, "sessions");
 	doc_open(&k->d, '[');
+	/* without it, the list is still right */
+	grove_opener_each(k->m->g, NULL, note_running, k);
 	rc = list_page(k, &o, arg_text(k, "cursor"), arg_number(k, "limit", LIST_DEFAULT), put_listed);
+	forget_running(k);
 	doc_close(&k->d, '}');
 	return rc;
 }
 
 const struct tool tool_list_sessions = {
 	"list_sessions", "List sessions",
-	"Lists past sessions of coding agents, newest first: id, name, directory, agent, times, first message.",
+	"Lists past sessions of coding agents, newest first: id, name, directory, agent, times, first message; your own is marked current.",
 	(const struct arg[]){
 		{ "query", VALUE_TEXT, .about = "Words and \"phrases\" that must occur in the name, directory, id or messages." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of exactly this directory (an absolute path)." },

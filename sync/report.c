@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* On a terminal: as much of an id as lists show of a UUID, and the least of a name that says something. */
+enum { ID_SHORT = 13, NAME_LEAST = 8 };
+
 static void add_object(struct out *o, const char *kind, const char *value, const char *message)
 {
 	out_puts(o, o->len ? ",{" : "{");
@@ -74,12 +77,8 @@ static void list_session(struct job *j)
 	out_puts(o, "}");
 }
 
-static void print_session(struct job *j)
+static void put_counts(struct out *o, const struct job *j)
 {
-	struct out *o = &j->s->c->out;
-
-	out_line(o, out_str(j->id));
-	out_puts(o, ":");
 	if (j->pushed || j->files_pushed)
 		out_printf(o, " pushed %llu", (unsigned long long)j->pushed);
 	if (j->files_pushed)
@@ -90,8 +89,40 @@ static void print_session(struct job *j)
 		out_printf(o, " and %llu file%s", (unsigned long long)j->files_pulled, j->files_pulled == 1 ? "" : "s");
 	if (j->branched_here || j->branched_there)
 		out_printf(o, " (branched%s%s)", j->branched_here ? " here" : "", j->branched_there ? " on the server" : "");
+}
+
+/* People know a session by its name, as a list shows it. */
+static void print_name(struct out *o, const struct job *j, unsigned room)
+{
+	struct grove_list *l = NULL;
+	const struct grove_list_item *x;
+
+	if (room >= NAME_LEAST && !grove_find(j->s->c->g, j->id, GROVE_FIND_ID, &l) && (x = grove_list_at(l, 0))) {
+		out_puts(o, "  ");
+		out_fit(o, x->name ? out_str(x->name) : (struct grove_slice){ x->first_message, x->first_message_len }, room);
+	}
+	grove_list_free(l);
+}
+
+static void print_session(struct job *j)
+{
+	struct out *o = &j->s->c->out, counts;
+	unsigned used;
+
+	out_init(&counts, -1);
+	put_counts(&counts, j);
+	used = (o->tty ? out_width(out_str(j->id), ID_SHORT) : 0) + 1 + (unsigned)counts.len + 2;
+	if (o->tty)
+		out_fit(o, (struct grove_slice){ j->id, strnlen(j->id, ID_SHORT) }, ID_SHORT);
+	else
+		out_line(o, out_str(j->id));
+	out_puts(o, ":");
+	out_bytes(o, counts.ptr ? counts.ptr : "", counts.len);
+	if (o->tty)
+		print_name(o, j, o->width > used ? o->width - used : 0);
 	out_puts(o, "\n");
 	out_flush(o);
+	out_release(&counts);
 }
 
 void report_session(struct job *j)
@@ -146,7 +177,7 @@ void report_progress(struct sync *s, const char *id)
 {
 	char what[128];
 
-	snprintf(what, sizeof(what), "%.40s: %llu pushed, %llu pulled", id,
+	snprintf(what, sizeof(what), "%.13s: %llu pushed, %llu pulled", id,
 		 (unsigned long long)s->totals.lines_pushed, (unsigned long long)s->totals.lines_pulled);
 	progress_say(&s->c->progress, what);
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DIFFERING_MAX 100        /* maximum number of ids in a reply */
 #define FILES_AT 5               /* /api/v1/ingress/{id}/files/… */
@@ -85,6 +86,7 @@ int get_ingress(struct request *r)
 
 struct put {
 	struct grove_carry_append_options o;
+	uint64_t modified;               /* ms; 0: now */
 	struct grove_slice *line;
 	size_t nr;
 	struct grove_buf differing;      /* ids, each followed by a NUL */
@@ -132,6 +134,8 @@ static int read_put(struct request *r, struct put *p)
 		rc = query_choice(r, "leaf", leaves, &leaf);
 	if (!rc)
 		rc = query_number(r, "expectedSeq", &p->o.seq);
+	if (!rc)
+		rc = query_number(r, "modified", &p->modified);
 	if (rc)
 		return rc;
 	p->o.sync = (enum grove_sync)sync;
@@ -164,11 +168,27 @@ static void put_result(struct request *r, const struct put *p, const struct grov
 	doc_close(&r->out, '}');
 }
 
+/* What is carried is not newer than where it comes from. That it stays new is no failure. */
+static void keep_time(struct grove_carry *c, const struct put *p, int64_t before)
+{
+	uint64_t now = (uint64_t)time(NULL) * 1000, at = p->modified < now ? p->modified : now;
+
+	grove_carry_set_modified(c, p->o.sub, (int64_t)at > before ? (int64_t)at : before);
+}
+
 static int append(struct request *r, struct grove_carry *c, const struct put *p)
 {
 	struct grove_carry_result a = { .size = sizeof(a) };
+	struct grove_carry_state was = { .size = sizeof(was) };
 	int64_t begun = now_us();
-	int rc = fail_carry(r, c, grove_carry_append(c, p->line, p->nr, &p->o, &a));
+	int rc;
+
+	/* it may not exist yet */
+	if (p->modified)
+		grove_carry_state(c, p->o.sub, &was);
+	rc = fail_carry(r, c, grove_carry_append(c, p->line, p->nr, &p->o, &a));
+	if (!rc && p->modified && a.stored)
+		keep_time(c, p, was.modified);
 
 	if (rc)
 		return rc;
@@ -317,6 +337,7 @@ static int put_part(void *payload, const struct grove_carry_part *p)
 	if (p->is_log) {
 		doc_member_number(d, "seq", st.seq);
 		doc_member_number(d, "generation", st.generation);
+		doc_member_number(d, "modified", (uint64_t)st.modified);
 	} else {
 		doc_member_number(d, "size", p->size);
 	}
@@ -363,6 +384,7 @@ int get_ingress_files(struct request *r)
 		doc_member_bool(&r->out, "old", a.old);
 		doc_member_number(&r->out, "seq", st.seq);
 		doc_member_number(&r->out, "generation", st.generation);
+		doc_member_number(&r->out, "modified", (uint64_t)st.modified);
 		rc = put_parts(r, c, "logs", 1);
 		if (!rc)
 			rc = put_parts(r, c, "files", 0);

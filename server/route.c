@@ -63,6 +63,7 @@ static const struct param ingress_put_query[] = {
 	{ "sub", PARAM_TEXT, 0, NULL, "a log that belongs to the session, such as subagents/agent-1" },
 	{ "leaf", PARAM_TEXT, 0, "keep|follow", "keep: the leaf moves only to an entry below it; follow: it goes where the lines lead" },
 	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable it is before the response" },
+	{ "modified", PARAM_NUMBER, 0, NULL, "when it was last written to where it comes from, in ms; default: now" },
 	NEW_SESSION,
 	{ NULL },
 };
@@ -384,7 +385,7 @@ const struct route routes[] = {
 	  .answer = "stored:i skipped:i seq:i generation:i created:b branched:b leafEntryId:s0 differing:i differingIds:a" },
 	{ "GET", API "/ingress/{id}/files", SCOPE_READ, PACE_SLOW, get_ingress_files,
 	  "What belongs to a session: logs of sub-agents, and files.",
-	  .answer = "id:s key:s dialect:s agent:s0 cwd:s0 file:s leafEntryId:s0 old:b seq:i generation:i logs:a files:a" },
+	  .answer = "id:s key:s dialect:s agent:s0 cwd:s0 file:s leafEntryId:s0 old:b seq:i generation:i modified:i logs:a files:a" },
 	{ "GET", API "/ingress/{id}/files/{name}", SCOPE_READ, PACE_SLOW, get_ingress_file,
 	  "An attachment, or a blob as blobs/ and its hash; the name may have several parts.", file_query,
 	  .gives = "application/octet-stream", .rest = 1 },

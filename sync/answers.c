@@ -121,6 +121,7 @@ static int parse_logs(struct grove_slice json, struct remote_session *s)
 		s->log = more ? more : s->log;
 		if (more && l.sub && remote_name_ok(l.sub) && number_of(item, "seq", &l.seq) &&
 		    number_of(item, "generation", &l.generation)) {
+			number_of(item, "modified", &l.modified);
 			s->log[s->nr_logs++] = l;
 			continue;
 		}
@@ -206,6 +207,7 @@ int remote_parse_about(struct grove_slice json, struct remote_session *s)
 	s->file = text_of(json, "file");
 	s->leaf = text_of(json, "leafEntryId");
 	s->old = flag_of(json, "old");
+	number_of(json, "modified", &s->modified);
 	if (!s->id || !remote_id_ok(s->id) || !s->dialect || !number_of(json, "seq", &s->seq) ||
 	    !number_of(json, "generation", &s->generation))
 		return GROVE_EJSON;

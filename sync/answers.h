@@ -14,6 +14,7 @@
 struct remote_log {
 	char *sub;
 	uint64_t seq, generation;
+	uint64_t modified;           /* ms; 0: unknown */
 };
 
 struct remote_file {
@@ -26,7 +27,7 @@ struct remote_session {
 	int there;
 	char *id, *key, *dialect, *cwd, *file, *leaf;
 	int old;
-	uint64_t seq, generation;
+	uint64_t seq, generation, modified;
 	struct remote_log *log;      /* by name, each once */
 	size_t nr_logs;
 	struct remote_file *file_at; /* the same */
@@ -54,6 +55,7 @@ struct remote_put {
 	const char *sub;             /* NULL for the session's own log */
 	uint64_t expected;
 	int follow;
+	int64_t modified;            /* ms, of the log here */
 	const char *dialect, *cwd, *file;  /* for a new session; may be NULL */
 	struct grove_slice body;
 	/* the answer */

@@ -48,6 +48,7 @@ struct batch {
 
 struct side {
 	uint64_t seq, generation;
+	int64_t modified;            /* ms */
 	int there;
 	struct mark *mark;
 	uint64_t from;               /* the first line to compare */
@@ -267,7 +268,7 @@ static int store_there(struct work *w)
 {
 	struct job *j = w->j;
 	struct remote_put p = { .sub = w->sub, .expected = w->there.seq, .follow = w->follow_there,
-				.body = grove_buf_slice(&w->batch.text) };
+				.modified = w->here.modified, .body = grove_buf_slice(&w->batch.text) };
 	int rc = carry_blobs(w, p.body, 1);
 
 	if (!w->there.there && !*w->sub) {
@@ -627,8 +628,10 @@ static int look(struct work *w, const struct remote_log *there)
 	w->here.there = !rc;
 	w->here.seq = st.seq;
 	w->here.generation = st.generation;
+	w->here.modified = w->j->hydrated && !*w->sub ? w->j->was : rc ? 0 : st.modified;
 	if (there) {
 		w->there.there = 1;
+		w->there.modified = (int64_t)there->modified;
 		w->there.seq = there->seq;
 		w->there.generation = there->generation;
 	}
@@ -717,16 +720,29 @@ static int look_again(struct work *w, struct remote_log *there, int *is_there)
 
 	*is_there = 0;
 	if (!rc && s.there && !*w->sub) {
-		*there = (struct remote_log){ NULL, s.seq, s.generation };
+		*there = (struct remote_log){ NULL, s.seq, s.generation, s.modified };
 		*is_there = 1;
 	}
 	if (!rc && s.there && (sub = remote_session_log(&s, w->sub))) {
-		*there = (struct remote_log){ NULL, sub->seq, sub->generation };
+		*there = (struct remote_log){ NULL, sub->seq, sub->generation, sub->modified };
 		*is_there = 1;
 	}
 	w->j->there.there |= s.there;
 	remote_session_release(&s);
 	return rc;
+}
+
+/* What was carried here is as old as it is there; that of the session's own log is set in the end. */
+static void keep_time(const struct work *w)
+{
+	int64_t ms = w->here.modified > w->there.modified ? w->here.modified : w->there.modified;
+
+	if (w->j->s->dry || !w->there.modified || !(w->pulled || (w->j->hydrated && !*w->sub)))
+		return;
+	if (*w->sub)
+		grove_carry_set_modified(w->j->carry, w->sub, ms);
+	else
+		w->j->modified = ms;
 }
 
 int sync_log(struct job *j, const char *sub, const struct remote_log *there)
@@ -747,6 +763,8 @@ int sync_log(struct job *j, const char *sub, const struct remote_log *there)
 			rc = look(&w, is_there ? &now : NULL);
 		if (!rc)
 			rc = attempt(&w);
+		if (!rc)
+			keep_time(&w);
 		j->pulled += w.pulled;
 		j->pushed += w.pushed;
 		release(&w);

@@ -251,6 +251,7 @@ int remote_put(struct remote *r, const char *id, struct remote_put *p)
 	rc = rc ? rc : put_number(&path, "expectedSeq", p->expected);
 	rc = rc ? rc : put_query(&path, "sub", p->sub && *p->sub ? p->sub : NULL);
 	rc = rc ? rc : put_query(&path, "leaf", p->follow ? "follow" : NULL);
+	rc = rc ? rc : p->modified > 0 ? put_number(&path, "modified", (uint64_t)p->modified) : 0;
 	rc = rc ? rc : put_query(&path, "dialect", p->dialect);
 	rc = rc ? rc : put_query(&path, "cwd", p->cwd);
 	rc = rc ? rc : put_query(&path, "file", p->file);

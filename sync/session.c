@@ -430,14 +430,18 @@ static int reopen(struct job *j)
 
 static int hydrate_if_asked(struct job *j)
 {
+	struct grove_carry_state st = { .size = sizeof(st) };
 	int rc;
 
 	if (strcmp(j->dialect, "claude") || !(j->s->ways & WAY_PULL) || !j->s->files_here || !j->there.there ||
 	    (j->what && !j->s->hydrate))
 		return 0;
+	if (j->what && !grove_carry_state(j->carry, NULL, &st))
+		j->was = st.modified;
 	rc = hydrate(j);
 	if (rc != 2)
 		return rc;
+	j->hydrated = 1;
 	return j->s->dry ? 1 : reopen(j);
 }
 
@@ -654,11 +658,13 @@ static int carry_parts(struct job *j)
  */
 static int carry_all(struct job *j)
 {
-	struct remote_log own = { NULL, j->there.seq, j->there.generation };
+	struct remote_log own = { NULL, j->there.seq, j->there.generation, j->there.modified };
 	int rc = sync_log(j, "", j->there.there ? &own : NULL);
 
 	if (!rc && !j->failed && !j->s->dry)
 		rc = same_leaf(j);
+	if (j->modified)
+		grove_carry_set_modified(j->carry, NULL, j->modified);
 	if (!rc && (j->s->dry || is_on_both_sides(j)))
 		rc = carry_parts(j);
 	return rc;

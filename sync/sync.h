@@ -65,6 +65,8 @@ struct job {
 	uint64_t pushed, pulled, files_pushed, files_pulled;
 	int branched_here, branched_there;
 	int copied_here, copied_there;   /* as a whole, so that the leaf is to be the same */
+	int hydrated;                /* its own log was replaced */
+	int64_t was, modified;       /* of its own log, in ms: before, and to be set in the end; 0: unknown */
 	char leaf_there[256];
 	unsigned failed;             /* problems */
 	struct out problems;         /* JSON objects with commas */

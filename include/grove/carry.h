@@ -69,6 +69,7 @@ struct grove_carry_state {
 	 * processes; for files it changes when another file takes the name.
 	 */
 	uint64_t generation;
+	int64_t modified;        /* ms: when it was last written to, as lists show it */
 };
 /*
  * Gets the state of a log: `sub` NULL or "", the session's own, else one that belongs
@@ -150,6 +151,12 @@ struct grove_carry_result {
 GROVE_API int grove_carry_append(struct grove_carry *c, const struct grove_slice *lines, size_t nr,
 				 const struct grove_carry_append_options *opt,
 				 struct grove_carry_result *out);
+
+/*
+ * Sets when a log was last written to: lines that are carried do not make a session look
+ * new. `sub` as in grove_carry_state().
+ */
+GROVE_API int grove_carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms);
 
 /* What belongs to a session besides its own log. */
 struct grove_carry_part {

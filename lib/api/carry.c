@@ -142,6 +142,14 @@ int grove_carry_append(struct grove_carry *c, const struct grove_slice *lines, s
 	return told(c, rc, &d);
 }
 
+int grove_carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms)
+{
+	struct grove_detail d;
+	int rc = usable(c, &d);
+
+	return told(c, rc ? rc : grove__carry_set_modified(c, sub, ms, &d), &d);
+}
+
 int grove_carry_each(struct grove_carry *c, grove_carry_part_fn *fn, void *payload)
 {
 	struct grove_detail d;

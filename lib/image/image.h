@@ -373,6 +373,8 @@ struct grove_slice grove__line_trim(struct grove_slice s);
 /* time.c: the modification time of a copy */
 /* Makes lists show `ns` as the modification time of the log, until it is written to again. */
 void grove__time_keep(struct grove_store_log *log, int64_t ns);
+/* The same for a log by its name, in files as well. */
+int grove__time_set(struct grove_store *st, const struct grove_key *key, int64_t ns, struct grove_detail *d);
 /* grove__log_stat(), with that time if there is one. */
 int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
 		     struct grove_detail *d);

@@ -13,6 +13,8 @@
  */
 #include "image/image.h"
 
+#include "sys/stamp.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -26,6 +28,29 @@ void grove__time_keep(struct grove_store_log *log, int64_t ns)
 		return;
 	n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 " %" PRIu64, ns, st.tail, st.base);
 	grove__log_meta_put(log, GROVE__META_TIME, grove__slice(text, (size_t)n), NULL);
+}
+
+int grove__time_set(struct grove_store *st, const struct grove_key *key, int64_t ns, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_store_log *log;
+	int rc;
+
+	if (!ns)
+		return 0;
+	if (!grove__store_traits(st).paths) {
+		rc = grove__log_open(&log, st, key, GROVE_STORE_WRITE, d);
+		if (!rc)
+			grove__time_keep(log, ns);
+		if (!rc)
+			grove__log_close(log);
+		return rc;
+	}
+	rc = grove__store_describe(st, key, &path);
+	if (!rc && path.len)
+		grove__sys_set_mtime(path.ptr, ns);
+	grove__buf_release(&path);
+	return rc ? grove__fail_nomem(d) : 0;
 }
 
 int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out,

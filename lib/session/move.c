@@ -158,6 +158,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	struct grove_buf full = GROVE_BUF_INIT;
 	struct grove__where to;
 	struct grove_key key;
+	struct grove_store_log_stat was;
 	struct grove_store_log *log;
 	bool elsewhere;
 	int rc;
@@ -173,6 +174,9 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	/* others may have appended since we read the log */
 	rc = grove__session_refresh(s, d);
 	if (rc < 0)
+		return rc;
+	rc = grove__time_stat(s->log, &was, d);
+	if (rc)
 		return rc;
 	if (grove__world_resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
@@ -198,6 +202,10 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		rc = change_cwd(s, &full, d);
 	if (!rc && elsewhere)
 		rc = go_over(s, &to, d);
+	/* nothing was said in it */
+	key = (struct grove_key){ s->at.project, s->at.session, "" };
+	if (!rc)
+		rc = grove__time_set(s->at.store, &key, was.mtime_ns, d);
 	if (!rc && s->flags & GROVE_OPEN_NOTE_LAST)
 		grove__session_note_last(s);
 	grove__where_release(&to);

@@ -363,26 +363,9 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns)
 {
 	struct grove_key key = k->to_key;
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_store_log *log;
-	int rc;
 
 	key.subpath = sub;
-	if (!grove__store_traits(k->to).paths) {
-		rc = grove__log_open(&log, k->to, &key, GROVE_STORE_WRITE, k->d);
-		if (!rc)
-			grove__time_keep(log, mtime_ns);
-		if (!rc)
-			grove__log_close(log);
-		return rc;
-	}
-	if (!mtime_ns)
-		return 0;
-	rc = grove__store_describe(k->to, &key, &path);
-	if (!rc && path.len)
-		grove__sys_set_mtime(path.ptr, mtime_ns);
-	grove__buf_release(&path);
-	return rc ? grove__fail_nomem(k->d) : 0;
+	return grove__time_set(k->to, &key, mtime_ns, k->d);
 }
 
 /* Reads what would be stored, from the current line on. */

@@ -233,11 +233,33 @@ void grove__carry_state_of(const struct grove_session *s, struct grove_carry_sta
 int grove__carry_state(struct grove_carry *c, const char *sub, struct grove_carry_state *out,
 		       struct grove_detail *d)
 {
+	struct grove_store_log_stat st;
 	struct grove_session *s;
 	int rc = grove__carry_reader(c, sub, &s, d);
 
 	if (!rc)
 		grove__carry_state_of(s, out);
+	rc = rc ? rc : grove__time_stat(s->log, &st, d);
+	out->modified = rc ? 0 : st.mtime_ms;
+	return rc;
+}
+
+int grove__carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms, struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct grove_key key = { c->at.project, c->at.session, "" };
+	int rc = 0;
+
+	if (!c->there)
+		return grove__fail(d, GROVE_ENOTFOUND, NULL, "there is no such session yet");
+	if (sub && *sub) {
+		if (!grove__carry_name_ok(sub))
+			return grove__fail(d, GROVE_EINVAL, NULL, "not the name of a log: %.100s", sub);
+		rc = grove__buf_addf(&name, "%s.jsonl", sub) ? grove__fail_nomem(d) : 0;
+		key.subpath = name.ptr;
+	}
+	rc = rc ? rc : grove__time_set(c->at.store, &key, ms * 1000000, d);
+	grove__buf_release(&name);
 	return rc;
 }
 

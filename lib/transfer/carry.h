@@ -37,6 +37,7 @@ int grove__carry_settle(struct grove_carry *c, const struct grove__dialect *dial
 int grove__carry_about(struct grove_carry *c, struct grove_carry_about *out, struct grove_detail *d);
 int grove__carry_state(struct grove_carry *c, const char *sub, struct grove_carry_state *out,
 		       struct grove_detail *d);
+int grove__carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms, struct grove_detail *d);
 int grove__carry_read(struct grove_carry *c, const char *sub, uint64_t from, uint64_t to,
 		      struct grove_sink sink, struct grove_carry_state *out, struct grove_detail *d);
 

@@ -20,7 +20,7 @@ struct grove__idmap {
 	uint64_t *slots;
 	uint32_t mask;   /* number of slots - 1; 0 while there are none */
 	uint32_t used;
-	uint32_t limit;  /* all numbers are below it; what is not, in slots that came from elsewhere, is nothing */
+	uint32_t limit;  /* all numbers are below it; borrowed slots may hold others, which are not found */
 	uint64_t seed;
 	grove__idmap_name_fn *name;
 	const void *owner;
@@ -42,7 +42,7 @@ uint32_t grove__idmap_get(const struct grove__idmap *m, struct grove_slice name)
 int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 		     uint32_t value, uint32_t *old);
 
-/* `name` will be asked for or set soon: have its slot at hand by then. */
+/* Fetches the slot of `name` into the processor's cache, because it is asked for or set soon. */
 void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name);
 /*
  * Announces about `nr` names, so that room is made at once. If memory is short, it is made

@@ -9,7 +9,7 @@
  *
  *              older caller           newer caller
  *     take     the rest is zero       what we do not know is ignored
- *     give     the rest is not told   what we do not know becomes zero
+ *     give     the rest is left out   what we do not know becomes zero
  */
 #ifndef GROVE_BASE_SIZED_H
 #define GROVE_BASE_SIZED_H

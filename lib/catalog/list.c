@@ -92,7 +92,7 @@ static int name_task(struct lister *li, struct grove__list_task *t, const char *
 enum { AT_ONCE = 64 };  /* examining one file takes little longer than taking a lock */
 
 /* Examines files until all tasks are taken, and says when the last one is done. */
-static void look(struct lister *li)
+static void look_at_files(struct lister *li)
 {
 	struct grove__sys_dir near;
 	size_t from = 0, to = 0;
@@ -115,7 +115,7 @@ static void look(struct lister *li)
 static void look_along(void *payload, unsigned thread)
 {
 	(void)thread;
-	look(payload);
+	look_at_files(payload);
 }
 
 static void drop_empty(struct lister *li)
@@ -190,7 +190,7 @@ static int wanted(const struct lister *li, struct grove__list_reader *r, const s
 	return li->cwd ? grove__list_belongs(r, t, l, li->cwd) : 1;
 }
 
-static int keep(struct grove__arena *a, const char **text)
+static int keep_text(struct grove__arena *a, const char **text)
 {
 	if (*text)
 		*text = grove__arena_dup(a, grove__slice_str(*text));
@@ -217,11 +217,11 @@ static int add_info(struct grove_list *out, const struct grove__list_one *x, str
 	int rc = grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info));
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && !rc && !lasts; i++)
-		rc = keep(a, texts[i]);
+		rc = keep_text(a, texts[i]);
 	if (!rc)
-		rc = keep(a, &info.leaf);
+		rc = keep_text(a, &info.leaf);
 	for (size_t i = 0; i < GROVE_LIST_LABELS && info.labels[i] && !rc; i++)
-		rc = keep(a, &info.labels[i]);
+		rc = keep_text(a, &info.labels[i]);
 	if (!rc && !lasts) {
 		info.first_message = grove__arena_dup(a, grove__slice(info.first_message,
 								      info.first_message_len));
@@ -279,7 +279,7 @@ static int add_id(struct part *p, const struct grove__list_task *t, const struct
 }
 
 /* Called with the lock held. Adds what a thread found to the list. GROVE_ENOMEM. */
-static int join(struct lister *li, struct part *p)
+static int join_part(struct lister *li, struct part *p)
 {
 	struct grove_list *out = li->out, *list = &p->list;
 	struct ids *ids = &p->ids;
@@ -337,7 +337,7 @@ static void report(struct lister *li, const struct grove__list_task *t, struct g
 	pthread_mutex_unlock(&li->lock);
 }
 
-static void fail(struct lister *li, int rc, const struct grove_detail *d)
+static void fail_list(struct lister *li, int rc, const struct grove_detail *d)
 {
 	pthread_mutex_lock(&li->lock);
 	if (!li->rc) {
@@ -347,8 +347,8 @@ static void fail(struct lister *li, int rc, const struct grove_detail *d)
 	pthread_mutex_unlock(&li->lock);
 }
 
-static int one(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
-	       struct grove__list_task *t, struct part *out)
+static int list_task(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
+		     struct grove__list_task *t, struct part *out)
 {
 	struct grove__list_one x;
 	struct grove_detail why;
@@ -375,7 +375,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 		rc = rc == GROVE_ENOMEM ? rc : add_id(out, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
 	/* a regular expression that takes too long here would do so elsewhere, too */
 	if (hit < 0)
-		fail(li, hit, &fit->d);
+		fail_list(li, hit, &fit->d);
 	grove__list_one_release(r, &x);
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
@@ -408,7 +408,7 @@ static void work(void *payload, unsigned thread)
 	bool more;
 	int rc;
 
-	look(li);
+	look_at_files(li);
 	pthread_mutex_lock(&li->lock);
 	while (!li->loaded || li->seen < li->nr)
 		pthread_cond_wait(&li->loading, &li->lock);
@@ -420,10 +420,10 @@ static void work(void *payload, unsigned thread)
 		rc = GROVE_ENOMEM;
 	do {
 		while (!rc && from < to)
-			rc = one(li, &r, &fit, &li->tasks[from++], &found);
+			rc = list_task(li, &r, &fit, &li->tasks[from++], &found);
 		pthread_mutex_lock(&li->lock);
 		more = !rc && next_tasks(li, thread, &from, &to);
-		if (!more && join(li, &found))
+		if (!more && join_part(li, &found))
 			rc = GROVE_ENOMEM;
 		if (rc && !li->rc)
 			li->rc = grove__fail_nomem(li->d);

@@ -471,7 +471,7 @@ static void work(void *payload, unsigned thread)
 		pthread_mutex_lock(&sh->lock);
 		if (rc && !sh->rc)
 			sh->rc = rc == GROVE_ENOMEM ? grove__fail_nomem(sh->d)
-						    : grove__fail(sh->d, rc, NULL, "too many replies");
+						    : grove__fail(sh->d, rc, NULL, "the logs say too much to be held in memory");
 		more = next_log(sh, thread, &nr);
 		pthread_mutex_unlock(&sh->lock);
 		if (more)

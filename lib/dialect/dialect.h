@@ -1005,8 +1005,7 @@ extern const struct grove__dialect *const grove__dialects[];
 
 /* The dialect to use if the caller names none and the location suggests none. See dialects.c. */
 struct grove__dialect_defaults {
-	const struct grove__dialect *session; /* for new sessions, and logs that no dialect
-	recognises */
+	const struct grove__dialect *session;  /* for new sessions, and logs that no dialect recognises */
 	const struct grove__dialect *remote;   /* for sessions that are fetched from elsewhere */
 	const struct grove__dialect *blobs;    /* whose directory of blobs is used; NULL: none */
 	const struct grove__dialect *history;  /* whose prompts are used; NULL: none */

@@ -303,7 +303,7 @@ struct grove__rows {
 	struct grove_store_log *log;
 	const uint32_t *list;
 	size_t nr, i;
-	struct window *at, *own;           /* the current lines; those that we read ourselves */
+	struct grove__rows_window *at, *own;           /* the current lines; those that we read ourselves */
 	struct grove__ahead *ahead;        /* the thread that reads ahead, or NULL */
 	size_t ahead_from;
 	bool alone;                        /* do not start one */

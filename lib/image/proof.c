@@ -51,7 +51,7 @@ struct window {
  * Returns as many bytes from `pos` on as are in memory, at most `until` and at least
  * one. NULL: see p->rc.
  */
-static const char *look(struct window *w, uint64_t pos, uint64_t until, size_t *len)
+static const char *bytes_at(struct window *w, uint64_t pos, uint64_t until, size_t *len)
 {
 	if (pos < w->pos || pos >= w->pos + w->len) {
 		uint64_t left = pos < w->p->end ? w->p->end - pos : 0;
@@ -73,14 +73,14 @@ static const char *look(struct window *w, uint64_t pos, uint64_t until, size_t *
 	return w->buf + (pos - w->pos);
 }
 
-static int sum(struct window *w, uint64_t pos, uint64_t len, uint32_t *crc)
+static int sum_of_bytes(struct window *w, uint64_t pos, uint64_t len, uint32_t *crc)
 {
 	uint64_t until = pos + len;
 
 	*crc = 0;
 	while (pos < until) {
 		size_t n;
-		const char *p = look(w, pos, until, &n);
+		const char *p = bytes_at(w, pos, until, &n);
 
 		if (!p)
 			return GROVE_ESTALE;
@@ -109,7 +109,7 @@ static int line_end(struct window *w, uint64_t pos, uint64_t until, uint64_t *en
 {
 	for (*end = pos; *end < until;) {
 		size_t n;
-		const char *p = look(w, *end, until, &n), *lf = p ? memchr(p, '\n', n) : NULL;
+		const char *p = bytes_at(w, *end, until, &n), *lf = p ? memchr(p, '\n', n) : NULL;
 
 		if (!p)
 			return GROVE_ESTALE;
@@ -127,7 +127,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 {
 	while (pos < until) {
 		size_t n;
-		const char *p = look(w, pos, until, &n);
+		const char *p = bytes_at(w, pos, until, &n);
 		uint64_t end = 3;
 		uint32_t crc;
 		int rc = 0;
@@ -142,7 +142,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 		if (pos || !grove__runs_marked(p, n))
 			rc = line_end(w, pos, until, &end);
 		if (!rc)
-			rc = sum(w, pos, end - pos, &crc);
+			rc = sum_of_bytes(w, pos, end - pos, &crc);
 		if (!rc)
 			rc = beside_rows(w->p->im, pos, end - pos, crc);
 		if (rc == 1)
@@ -190,12 +190,12 @@ static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 		/* a row is a line, and the next one begins after it */
 		if (pos > w->p->end || len > w->p->end - pos || next < pos + len)
 			return GROVE_ESTALE;
-		rc = sum(w, pos, len, &crc);
+		rc = sum_of_bytes(w, pos, len, &crc);
 		if (!rc && crc != grove__spine_crc(s, row))
 			rc = GROVE_ESTALE;
 		if (!rc && pos + len < next) {
 			size_t n;
-			const char *p = look(w, pos + len, next, &n);
+			const char *p = bytes_at(w, pos + len, next, &n);
 
 			if (!p || *p != '\n')
 				rc = GROVE_ESTALE;

@@ -21,7 +21,7 @@
 #define AHEAD_FROM ((size_t)2048)   /* number of lines from which a reader pays */
 
 /* Lines that were read at once: those of list[first … first + count - 1]. */
-struct window {
+struct grove__rows_window {
 	struct grove__runs in;
 	size_t len;                 /* of what is in its buffer */
 	uint64_t pos;
@@ -38,7 +38,7 @@ struct grove__ahead {
 	struct grove__pool reader;
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
-	struct window window[AHEAD];
+	struct grove__rows_window window[AHEAD];
 	size_t filled, taken;       /* windows so far; the current one is taken - 1 */
 	bool stop;
 };
@@ -59,7 +59,7 @@ static uint32_t row_at(const struct grove__rows *r, size_t i)
 }
 
 /* Finds where the row begins in a window; rows are requested in list order. */
-static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t row)
+static size_t offset_in(const struct grove__rows *r, struct grove__rows_window *w, uint32_t row)
 {
 	uint64_t pos = grove__spine_pos(r->im->spine, row);
 
@@ -77,7 +77,7 @@ static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t 
 	return w->off;
 }
 
-static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t row)
+static bool same_bytes(const struct grove__rows *r, struct grove__rows_window *w, uint32_t row)
 {
 	const struct grove__spine *s = r->im->spine;
 	size_t off = offset_in(r, w, row), len = (size_t)grove__spine_len(s, row);
@@ -87,13 +87,13 @@ static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t r
 }
 
 /* Makes room for `len` bytes and one more. */
-static int window_room(struct window *w, uint64_t len)
+static int window_room(struct grove__rows_window *w, uint64_t len)
 {
 	return grove__runs_room(&w->in, (size_t)len + 1) ? grove__fail_nomem(&w->d) : 0;
 }
 
 /* Fetches the bytes from `pos` on. */
-static int fetch_window(const struct grove__rows *r, struct window *w, uint64_t len)
+static int fetch_window(const struct grove__rows *r, struct grove__rows_window *w, uint64_t len)
 {
 	int rc = window_room(w, len);
 
@@ -116,7 +116,7 @@ static uint64_t gap_bytes(const struct grove__rows *r, uint32_t from, uint32_t t
 }
 
 /* The same if positions count lines. */
-static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
+static void read_lines(const struct grove__rows *r, size_t first, struct grove__rows_window *w)
 {
 	const struct grove__spine *s = r->im->spine;
 	uint64_t pos = w->pos, end = pos + 1;
@@ -158,7 +158,7 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 }
 
 /* Reads the line of list[first], and the lines right after it. */
-static void read_window(const struct grove__rows *r, size_t first, struct window *w)
+static void read_window(const struct grove__rows *r, size_t first, struct grove__rows_window *w)
 {
 	const struct grove__spine *s = r->im->spine;
 	uint32_t row = row_at(r, first);
@@ -200,7 +200,7 @@ static void read_ahead(void *payload, unsigned thread)
 {
 	const struct grove__rows *r = payload;
 	struct grove__ahead *a = r->ahead;
-	struct window *w;
+	struct grove__rows_window *w;
 	size_t next = r->ahead_from;
 	bool go;
 
@@ -274,10 +274,10 @@ void grove__rows_release(struct grove__rows *r)
 }
 
 /* Returns the window with list[i], which comes after all that were requested. */
-static struct window *next_window(struct grove__rows *r)
+static struct grove__rows_window *next_window(struct grove__rows *r)
 {
 	struct grove__ahead *a;
-	struct window *w;
+	struct grove__rows_window *w;
 
 	if (r->own && !r->ahead && !r->alone)
 		start_ahead(r);
@@ -315,7 +315,7 @@ static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *lin
 		    struct grove_detail *d)
 {
 	const struct grove__spine *s = r->im->spine;
-	struct window *w = r->at;
+	struct grove__rows_window *w = r->at;
 
 	if (!w || r->i >= w->first + w->count) {
 		w = r->at = next_window(r);

@@ -50,7 +50,7 @@ void grove__append_batch_put(struct grove__batch *b);
 void grove__append_batch_free(struct grove__batch *b);
 
 /* An input needs a line that waits to be written: compose again once it is. */
-#define GROVE__UNWRITTEN 2
+enum { GROVE__UNWRITTEN = 2 };
 
 /*
  * Composes the lines of `nr` inputs from what the session knows.

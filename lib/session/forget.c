@@ -21,13 +21,13 @@ static int forget_line(void *payload, struct grove_session *s, uint32_t row, boo
 	struct grove_slice parent = { NULL, 0 };
 
 	if (header)
-		return 1;
+		return GROVE__KEEP;
 	/* another line with that id would take its place */
 	if (row == f->row || (grove__spine_id(sp, row) &&
 			      grove__slice_eq(grove__spine_name(grove__spine_id(sp, row)), f->id)))
 		return GROVE__DROP;
 	if (grove__spine_parent(sp, row) != f->row)
-		return 1;
+		return GROVE__KEEP;
 	if (f->up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, f->up));
 	f->relinked++;

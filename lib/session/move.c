@@ -14,7 +14,7 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 
 	(void)row;
 	if (!header || *done)
-		return 1;
+		return GROVE__KEEP;
 	*done = true;
 	return s->at.dialect->header->move(value, s->cwd, s->at.path, out);
 }

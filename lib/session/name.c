@@ -22,7 +22,7 @@ static int name_header(void *payload, struct grove_session *s, uint32_t row, boo
 
 	(void)row;
 	if (!header || n->done)
-		return 1;
+		return GROVE__KEEP;
 	n->done = true;
 	return s->at.dialect->header->title(value, n->name, n->source, out);
 }

@@ -144,7 +144,7 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 	     grove__buf_add_slice(&p->whole, rc ? stored : grove__buf_slice(&p->out))))
 		return grove__fail_nomem(p->d);
 	*done = off + stored.len;
-	p->changed += rc != 1;
+	p->changed += rc != GROVE__KEEP;
 	p->dropped |= rc == GROVE__DROP;
 	return 0;
 }

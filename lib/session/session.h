@@ -329,10 +329,12 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 			  struct grove_detail *d);
 /*
  * Rewrites the log, passing each value through `fn` (row GROVE_NO_ENTRY: a header),
- * which returns 0 and the new value, 1 to keep it, or GROVE__DROP to remove it
- * with its line.
+ * which returns 0 and the new value, or one of these, or an error.
  */
-#define GROVE__DROP 2
+enum {
+	GROVE__KEEP = 1,  /* the value stays as it is */
+	GROVE__DROP       /* it goes, with its line */
+};
 typedef int grove__line_edit_fn(void *payload, struct grove_session *s, uint32_t row, bool header,
 				struct grove_slice value, struct grove_buf *out);
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,

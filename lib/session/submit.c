@@ -51,8 +51,7 @@ struct grove__submit_queue {
 	pthread_t thread;
 	int64_t pid;                     /* of the process whose thread it is */
 	struct grove_store_log *log;     /* where it writes */
-	uint64_t at; /* the tail of that log, as far as we know; only the thread uses it
-	while there is work */
+	uint64_t at;                     /* its tail, as far as we know; while there is work only the thread uses it */
 	bool strict;                     /* fail if others have written */
 	bool displaced;                  /* lines are not where the image has them */
 	int rc;                          /* the first failure … */

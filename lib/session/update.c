@@ -69,7 +69,7 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 	int rc;
 
 	if (header || row != u->row)
-		return 1;
+		return GROVE__KEEP;
 	grove__buf_clear(&u->json);
 	rc = grove__json_replace(&u->json, value, u->pointer, u->value);
 	if (rc == 1)

@@ -117,7 +117,7 @@ struct grove__watch_group {
 };
 
 /* A session of the list. */
-struct grove__listed {
+struct grove__watch_listed {
 	struct grove__table_node node;
 	struct grove__watch_group *group;
 	char *project, *session, *id;    /* id is NULL until somebody looks at it */
@@ -128,8 +128,8 @@ struct grove__listed {
 	uint64_t pass;                   /* the last survey that included it */
 	enum grove_event_kind kind;      /* what to report */
 	bool waiting;
-	struct grove__listed *next_in_line;
-	struct grove__listed *next, **prev; /* in its group's list, in no particular order */
+	struct grove__watch_listed *next_in_line;
+	struct grove__watch_listed *next, **prev; /* in its group's list, in no particular order */
 };
 
 struct grove__watch_line {
@@ -161,10 +161,10 @@ struct grove_watch {
 	uint64_t seed;
 
 	struct grove__table listed;
-	struct grove__listed *all_listed;
-	struct grove__listed *list_first, **list_last; /* to be reported */
-	struct grove__listed *list_told; /* the session of the last event, if it is gone */
-	struct grove__listed *list_about; /* the session of the last event, if it is of the list */
+	struct grove__watch_listed *all_listed;
+	struct grove__watch_listed *list_first, **list_last; /* to be reported */
+	struct grove__watch_listed *list_told; /* the session of the last event, if it is gone */
+	struct grove__watch_listed *list_about; /* the session of the last event, if it is of the list */
 	bool list_reset;                 /* report first that the list has to be loaded again */
 	struct grove_buf key;            /* of the last list event */
 	struct grove_detail detail;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LISTED(n) ((struct grove__listed *)(void *)((char *)(n) - offsetof(struct grove__listed, node)))
+#define LISTED(n) ((struct grove__watch_listed *)(void *)((char *)(n) - offsetof(struct grove__watch_listed, node)))
 
 static uint64_t hash_of(const struct grove_watch *w, const struct grove__watch_group *gr,
 			const struct grove_key *key)
@@ -22,13 +22,13 @@ static uint64_t hash_of(const struct grove_watch *w, const struct grove__watch_g
 	return grove__watch_hash(w, gr, key->project, key->session, "");
 }
 
-static struct grove__listed *find(const struct grove_watch *w, const struct grove__watch_group *gr,
-				  const struct grove_key *key)
+static struct grove__watch_listed *find_listed(const struct grove_watch *w, const struct grove__watch_group *gr,
+						     const struct grove_key *key)
 {
 	struct grove__table_node *n = grove__table_first(&w->listed, hash_of(w, gr, key));
 
 	for (; n; n = grove__table_next(n)) {
-		struct grove__listed *x = LISTED(n);
+		struct grove__watch_listed *x = LISTED(n);
 
 		if (x->group == gr && !strcmp(x->project, key->project) && !strcmp(x->session, key->session))
 			return x;
@@ -36,7 +36,7 @@ static struct grove__listed *find(const struct grove_watch *w, const struct grov
 	return NULL;
 }
 
-static void free_listed(struct grove__listed *x)
+static void free_listed(struct grove__watch_listed *x)
 {
 	free(x->project);
 	free(x->session);
@@ -44,10 +44,10 @@ static void free_listed(struct grove__listed *x)
 	free(x);
 }
 
-static struct grove__listed *add(struct grove_watch *w, struct grove__watch_group *gr,
-				 const struct grove_key *key)
+static struct grove__watch_listed *add_listed(struct grove_watch *w, struct grove__watch_group *gr,
+						    const struct grove_key *key)
 {
-	struct grove__listed *x = calloc(1, sizeof(*x));
+	struct grove__watch_listed *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
@@ -67,7 +67,7 @@ static struct grove__listed *add(struct grove_watch *w, struct grove__watch_grou
 	return x;
 }
 
-static void forget(struct grove_watch *w, struct grove__listed *x)
+static void forget_listed(struct grove_watch *w, struct grove__watch_listed *x)
 {
 	if (w->list_about == x)
 		w->list_about = NULL;
@@ -85,12 +85,12 @@ static void forget(struct grove_watch *w, struct grove__listed *x)
 static void forget_told(struct grove_watch *w)
 {
 	if (w->list_told)
-		forget(w, w->list_told);
+		forget_listed(w, w->list_told);
 	w->list_told = NULL;
 }
 
 /* Combines a change with one that is not reported yet. */
-static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grove_event_kind kind)
+static void tell_later(struct grove_watch *w, struct grove__watch_listed *x, enum grove_event_kind kind)
 {
 	/* created and then changed is created; removed and then created is changed */
 	if (x->waiting && x->kind == GROVE_EVENT_CREATE && kind == GROVE_EVENT_CHANGE)
@@ -110,17 +110,17 @@ int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
 			  const struct grove_key *key, const struct grove__log_state *now, bool *found,
 			  struct grove_detail *d)
 {
-	struct grove__listed *x;
+	struct grove__watch_listed *x;
 	bool gone;
 
 	forget_told(w);
-	x = find(w, gr, key);
+	x = find_listed(w, gr, key);
 	gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
 	/* a log without lines is not a session yet: it cannot be opened, and no list shows it */
 	if (!x && !now->size)
 		return 0;
 	if (!x) {
-		x = add(w, gr, key);
+		x = add_listed(w, gr, key);
 		if (!x)
 			return grove__fail_nomem(d);
 		x->before = *now;
@@ -144,7 +144,7 @@ bool grove__watch_list_missed(struct grove_watch *w, struct grove__watch_group *
 	bool found = false;
 
 	forget_told(w);
-	for (struct grove__listed *x = w->all_listed; x; x = x->next)
+	for (struct grove__watch_listed *x = w->all_listed; x; x = x->next)
 		if (x->group == gr && x->pass != w->pass && !(x->waiting && x->kind == GROVE_EVENT_REMOVE)) {
 			tell_later(w, x, GROVE_EVENT_REMOVE);
 			found = true;
@@ -234,7 +234,7 @@ int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr
 /* ------------------------------------------------------------------- telling */
 
 /* Finds its id and its name; without a log, only what its name says. */
-static void name_it(struct grove_watch *w, struct grove__listed *x)
+static void name_it(struct grove_watch *w, struct grove__watch_listed *x)
 {
 	struct grove_key key = { x->project, x->session, "" };
 	struct grove_buf id = GROVE_BUF_INIT;
@@ -254,7 +254,7 @@ static void name_it(struct grove_watch *w, struct grove__listed *x)
 
 bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out)
 {
-	struct grove__listed *x;
+	struct grove__watch_listed *x;
 
 	forget_told(w);
 	if (w->list_reset) {
@@ -302,7 +302,7 @@ static uint64_t lines_in(const struct grove__image *im, uint64_t size)
 }
 
 /* Reads the rev of a file that had `size` bytes. */
-static int rev_in_file(struct grove_watch *w, const struct grove__listed *x, uint64_t size, uint64_t *rev,
+static int rev_in_file(struct grove_watch *w, const struct grove__watch_listed *x, uint64_t size, uint64_t *rev,
 		       struct grove_detail *d)
 {
 	struct grove_key key = { x->project, x->session, "" };
@@ -324,7 +324,7 @@ static int rev_in_file(struct grove_watch *w, const struct grove__listed *x, uin
 
 int grove__watch_list_before(struct grove_watch *w, uint64_t *rev, struct grove_detail *d)
 {
-	struct grove__listed *x = w->list_about;
+	struct grove__watch_listed *x = w->list_about;
 	int rc = 0;
 
 	*rev = GROVE_REV_NOW - 1;  /* no session has it */
@@ -351,7 +351,7 @@ void grove__watch_list_release(struct grove_watch *w)
 			grove__watch_dir_unref(w, dir);
 	}
 	while (w->all_listed)
-		forget(w, w->all_listed);
+		forget_listed(w, w->all_listed);
 	grove__table_release(&w->listed);
 	grove__buf_release(&w->key);
 }

@@ -13,7 +13,13 @@
 #define PEEK_FIRST ((size_t)4 << 10)
 #define PEEK_RUN ((size_t)64 << 10)
 #define PEEK_MAX ((size_t)16 << 20)
-#define NOT_LINES 2  /* the log is not one value per line, which its dialect allows */
+
+/* Results of reading, besides 0 and errors. */
+enum {
+	END = 1,
+	NOT_LINES,  /* the log is not one value per line, which its dialect allows */
+	FOUND       /* what the caller was looking for */
+};
 
 /* A non-zero result ends the reading and is returned. */
 typedef int value_fn(void *payload, const struct grove__json_line *l, const char *line);
@@ -52,7 +58,7 @@ static int each_value(const struct grove__runs *r, const struct grove__json_want
 	while (!rc && !(rc = grove__values_next(v, &value)))
 		rc = fn(payload, &value.l, value.ptr);
 	grove__values_free(v);
-	return rc == 1 ? 0 : rc;
+	return rc == END ? 0 : rc;
 }
 
 /* Calls `fn` with each value until it returns a non-zero result. */
@@ -83,7 +89,7 @@ static int each(struct grove_store_log *log, const struct grove__json_want *want
 		grove__fail_clear(d);
 		rc = 0;
 	}
-	if (rc == 1)
+	if (rc == END)
 		rc = 0;
 	if (rc == NOT_LINES)
 		rc = each_value(&r, want, mark, fn, payload);
@@ -92,8 +98,6 @@ static int each(struct grove_store_log *log, const struct grove__json_want *want
 }
 
 /* --- the first line --- */
-
-#define FOUND 3
 
 static int first_line(void *payload, const struct grove__json_line *l, const char *line)
 {

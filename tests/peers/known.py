@@ -7,6 +7,7 @@ reason to answer otherwise, and then both must agree. Only where no such file
 exists, an excuse looks at the two answers.
 """
 import dataclasses
+import datetime
 import json
 import typing
 
@@ -329,6 +330,40 @@ def but_for_nothing(file, question, theirs, ours):
     return bool(bare) and isinstance(theirs, list) and [m for m in theirs if m is not None and str(m) not in bare] == ours
 
 
+def types_like_roles(file):
+    """Each record has the type of the role that its message has."""
+    def wrong(e):
+        message = e.get("message")
+        return e.get("type") in ("user", "assistant") and isinstance(message, dict) and \
+            message.get("role") in ("user", "assistant") and message["role"] != e["type"]
+    return replace(file, wrong, lambda e: {**e, "type": e["message"]["role"]})
+
+
+def titles_are_texts(file):
+    def wrong(e):
+        return e.get("type") in ("custom-title", "ai-title") and not isinstance(e.get("customTitle", e.get("aiTitle", "")), str)
+    return replace(file, wrong, lambda e: {"type": "mode", "mode": "normal"})
+
+
+def ends_above_another(file, question, theirs, ours):
+    """The last record has a child that comes before it."""
+    chain = [e for e in file.entries() if e.get("type") in ("user", "assistant", "attachment", "system") and not e.get("isSidechain")]
+    return bool(chain) and any(e.get("parentUuid") == chain[-1].get("uuid") for e in chain[:-1])
+
+
+def impossible_times(file, question, theirs, ours):
+    """The program finds no conversation where the only prompt has a time that no clock shows."""
+    return "No conversation found" in str(theirs) and any(not is_time(e.get("timestamp")) for e in file.entries() if "uuid" in e)
+
+
+def is_time(text):
+    try:
+        datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except (ValueError, AttributeError):
+        return False
+    return True
+
+
 def in_far_parts(file, question, theirs, ours):
     """A record of a reply after records that are neither its own nor results nor attachments."""
     last, between, at = {}, 0, None
@@ -421,6 +456,10 @@ CLI = [
     Known("cli", "records of a reply with other replies between them", excuses=in_far_parts),
     Known("cli", NO_SESSION, excuses=nothing_to_resume),
     Known("cli", CIRCLE, excuses=in_a_long_circle),
+    Known("cli", "a record whose `type` and role contradict each other", mend=types_like_roles),
+    Known("cli", "a title that is not a text", mend=titles_are_texts),
+    Known("cli", "a record whose parent comes after it, at the end of the file", excuses=ends_above_another),
+    Known("cli", "a time that no clock shows (`10:00:90`), if no other prompt is left", excuses=impossible_times),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
           excuses=below_what_is_sent),
 ]

@@ -11,6 +11,8 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 			int64_t time, const int64_t *next, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
+/* Returns true if it is a string (raw) with more than white space; *rc: GROVE_ENOMEM. */
+bool grove__omp_has_words(struct grove_slice raw, struct grove_buf *tmp, int *rc);
 /* Returns true if the message says what the reply before it was thinking when it was stopped. */
 bool grove__omp_is_note(struct grove_slice m);
 int grove__omp_settle(const struct grove_slice *messages, size_t nr,

@@ -350,44 +350,35 @@ static int strip(struct settling *s, struct grove_slice content, struct grove_bu
 	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
-/* Is there any text that is not blank under this name? */
-static int has_words(struct settling *s, struct grove_slice block, const char *name, bool *yes)
+bool grove__omp_has_words(struct grove_slice raw, struct grove_buf *tmp, int *rc)
 {
-	struct grove_slice raw = grove__json_get(block, name);
-	int rc = 0;
-
-	if (!*yes && grove__json_type_of(raw) == JSON_STRING)
-		*yes = grove__js_trim(text_of(&s->tmp, raw, &rc)).len;
-	return rc;
+	return grove__json_type_of(raw) == JSON_STRING && grove__js_trim(text_of(tmp, raw, rc)).len;
 }
 
 /* A block of a kind that is not known says something. */
-static int says_something(struct settling *s, struct grove_slice block, bool *yes)
+static bool says_something(struct settling *s, struct grove_slice block, int *rc)
 {
-	struct grove_slice type = grove__json_get(block, "type");
-	int rc;
+	static const char *const kinds[] = { "text", "thinking", "redactedThinking", "fallback" };
+	static const char *const words[] = { "text", "thinking", "thinkingSignature", "data" };
+	bool known = false, any = false;
 
-	if (grove__json_string_is(type, "text"))
-		return has_words(s, block, "text", yes);
-	if (grove__json_string_is(type, "redactedThinking"))
-		return has_words(s, block, "data", yes);
-	*yes = !grove__json_string_is(type, "thinking") && !grove__json_string_is(type, "fallback");
-	if (!grove__json_string_is(type, "thinking"))
-		return 0;
-	rc = has_words(s, block, "thinking", yes);
-	return rc ? rc : has_words(s, block, "thinkingSignature", yes);
+	for (int i = 0; i < 4; i++) {
+		known |= grove__json_string_is(grove__json_get(block, "type"), kinds[i]);
+		any |= grove__omp_has_words(grove__json_get(block, words[i]), &s->tmp, rc);
+	}
+	return any || !known;
 }
 
-static int ended_in_words(struct settling *s, struct grove_slice m, bool *yes)
+/* A reply that failed without a word is not sent, whatever follows it. */
+static bool failed_silently(struct settling *s, struct grove_slice m, int *rc)
 {
+	bool silent = grove__json_string_is(grove__json_get(m, "stopReason"), "error");
 	struct grove__json_iter it;
-	int rc = 0;
 
-	*yes = !grove__json_string_is(grove__json_get(m, "stopReason"), "error");
 	grove__json_iter_init(&it, grove__json_get(m, "content"));
-	while (!rc && !*yes && grove__json_next(&it))
-		rc = says_something(s, it.value, yes);
-	return rc;
+	while (silent && grove__json_next(&it))
+		silent = !says_something(s, it.value, rc);
+	return silent;
 }
 
 /*
@@ -401,8 +392,9 @@ static int settle_reply(struct settling *s, struct grove_slice *m, bool noted)
 	struct grove_buf blocks = GROVE_BUF_INIT;
 	size_t left;
 	bool any;
-	int rc = noted ? ended_in_words(s, *m, &noted) : 0;
+	int rc = 0;
 
+	noted = noted && !failed_silently(s, *m, &rc);
 	if (rc)
 		return rc;
 	/* it was retried, so its results may also belong to the other attempt */

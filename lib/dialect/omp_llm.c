@@ -8,7 +8,6 @@
 #include "dialect/xcsh.h"
 #include "dialect/xcsh_llm.h"
 
-#include "js/js.h"
 #include "json/edit.h"
 #include "json/value.h"
 
@@ -180,14 +179,6 @@ static int tell_files(struct telling *t, const struct grove__xcsh_message *m, bo
 	return rc ? rc : end(t, m, grove__slice_str("\"user\""));
 }
 
-static bool is_text(struct grove_slice raw, struct grove_buf *tmp, int *rc)
-{
-	grove__buf_clear(tmp);
-	if (!*rc && grove__json_type_of(raw) == JSON_STRING)
-		*rc = grove__json_text(tmp, raw);
-	return grove__js_trim(grove__buf_slice(tmp)).len;
-}
-
 /*
  * Leaves out the unsigned thinking at the end of a reply, and blank texts after it: the
  * note that follows has it.
@@ -210,11 +201,11 @@ static int without_last_thoughts(struct telling *t, struct grove_slice *m)
 
 		if (grove__json_string_is(type, "thinking") &&
 		    !grove__json_truthy(grove__json_get(it.value, "thinkingSignature")) &&
-		    is_text(grove__json_get(it.value, "thinking"), &t->text, &rc)) {
+		    grove__omp_has_words(grove__json_get(it.value, "thinking"), &t->text, &rc)) {
 			cut = cut && !blank ? cut : last;
 			blank = false;
 		} else {
-			blank = text && !is_text(grove__json_get(it.value, "text"), &t->text, &rc);
+			blank = text && !grove__omp_has_words(grove__json_get(it.value, "text"), &t->text, &rc);
 			cut = blank ? cut : NULL;
 		}
 	}

@@ -70,7 +70,7 @@ struct grove_search_options {
 	 * this many hits.
 	 */
 	size_t per_session;
-	/* Rank at least this many of the newest hits; 0: a few hundred; at most 20,000. */
+	/* Count at least this many hits, if there are; 0: a few hundred; at most 20,000. */
 	size_t compare;
 	/*
 	 * Only this session, named as for grove_find(); its hits come in the order of
@@ -145,8 +145,7 @@ struct grove_hits;
  * may be re:PATTERN, a Perl-compatible regular expression.
  *
  * A passage that several sessions have, because one was forked from the other, is
- * found once. For very common words, only the newest texts are ranked. `opt` may be
- * NULL. Returns GROVE_EINVAL if the query has no words, its pattern is invalid, or the
+ * found once. `opt` may be NULL. Returns GROVE_EINVAL if the query has no words, its pattern is invalid, or the
  * cursor is not one; GROVE_ENOTFOUND or GROVE_EAMBIGUOUS for `opt->what`.
  */
 GROVE_API int grove_search_run(struct grove_search *s, const char *query,
@@ -163,7 +162,7 @@ struct grove_hits_about {
 	size_t size;
 	uint64_t total;              /* hits, including those that the limits left out */
 	uint64_t sessions;           /* sessions that have them */
-	int more;                    /* there are more: only the newest were ranked */
+	int more;                    /* there may be more: only the best were counted */
 	uint64_t logs;               /* logs that were searched … */
 	uint64_t behind;             /* … and how many of them the index does not have (yet) */
 	const char *cursor;          /* to continue after these hits; NULL: there are no more */

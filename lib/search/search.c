@@ -8,6 +8,7 @@
  */
 #include "search/search.h"
 
+#include "base/array.h"
 #include "search/search_hits.h"
 #include "sys/pool.h"
 
@@ -15,7 +16,14 @@
 
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX 10000
-#define MOST 20000              /* hits that are compared, at most */
+#define COMPARE_MAX 20000
+/*
+ * So many of the best hits are kept, and more only if they do not fill the page: then
+ * WIDER times as many, up to MOST.
+ */
+#define KEEP 400
+#define WIDER 16
+#define MOST ((size_t)1 << 18)
 #define TRIES 3
 #define LOOKERS_MAX 4
 #define LOOK_AT_ONCE 1000       /* number of logs from which a separate thread pays off */
@@ -90,8 +98,10 @@ static int take_options(const struct grove *g, const struct grove_search_options
 	ask->most = 2 * ask->limit * (ask->per_session ? ask->per_session : 1);
 	if (ask->most < opt->compare)
 		ask->most = opt->compare;
-	if (ask->most > MOST)
-		ask->most = MOST;
+	if (ask->most > COMPARE_MAX)
+		ask->most = COMPARE_MAX;
+	if (ask->most < KEEP)
+		ask->most = KEEP;
 	if (opt->cwd && grove__world_resolve(g, opt->cwd, cwd))
 		return grove__fail_nomem(d);
 	ask->cwd = cwd->ptr;
@@ -100,15 +110,26 @@ static int take_options(const struct grove *g, const struct grove_search_options
 
 /* ----------------------------------------------------------------- searching */
 
-static int by_order(const void *x, const void *y, void *payload)
+/* Better hits first; no two are equal. */
+static int by_order(const struct grove__sweep *sweep, const struct grove__search_hit *a,
+		    const struct grove__search_hit *b)
 {
-	return grove__search_order(payload, x, y);
+	if (a->score != b->score)
+		return a->score > b->score ? -1 : 1;
+	if (a->time != b->time)
+		return a->time > b->time ? -1 : 1;
+	if (a->log != b->log)
+		return strcmp(sweep->logs[a->log].path, sweep->logs[b->log].path);
+	if (a->at.pos != b->at.pos)
+		return a->at.pos > b->at.pos ? -1 : 1;
+	if (a->at.off != b->at.off)
+		return a->at.off > b->at.off ? -1 : 1;
+	return (int)a->class - (int)b->class;
 }
 
 /* In the order of the log, names first. */
-static int by_place(const void *x, const void *y, void *payload)
+static int by_place(const struct grove__search_hit *a, const struct grove__search_hit *b)
 {
-	const struct grove__search_hit *a = x, *b = y;
 	bool name = a->class == SEARCH_NAMES;
 
 	if (name != (b->class == SEARCH_NAMES))
@@ -117,7 +138,55 @@ static int by_place(const void *x, const void *y, void *payload)
 		return a->at.pos < b->at.pos ? -1 : 1;
 	if (a->at.off != b->at.off)
 		return a->at.off < b->at.off ? -1 : 1;
-	return grove__search_order(payload, x, y);
+	return (int)a->class - (int)b->class;
+}
+
+static int compare(const struct grove__search_hits *of, const struct grove__search_hit *a,
+		   const struct grove__search_hit *b)
+{
+	return of->ask->only == GROVE_NO_ENTRY ? by_order(of->sweep, a, b) : by_place(a, b);
+}
+
+static int compare_in(const void *x, const void *y, void *payload)
+{
+	return compare(payload, x, y);
+}
+
+/* Puts the hits in order, and leaves the best. */
+static void sort(struct grove__search_hits *hits)
+{
+	if (hits->nr)
+		qsort_r(hits->list, hits->nr, sizeof(*hits->list), compare_in, hits);
+	if (hits->nr <= hits->ask->most)
+		return;
+	hits->nr = hits->ask->most;
+	hits->worst = hits->list[hits->nr - 1];
+	hits->cut = true;
+}
+
+bool grove__search_may_add(const struct grove__search_hits *to, const struct grove__search_hit *h)
+{
+	return !to->cut || compare(to, h, &to->worst) < 0;
+}
+
+int grove__search_add(struct grove__search_hits *to, const struct grove__search_hit *h)
+{
+	if (!grove__search_may_add(to, h))
+		return 0;
+	if (to->nr >= 2 * to->ask->most)
+		sort(to);
+	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(*to->list)))
+		return GROVE_ENOMEM;
+	to->list[to->nr++] = *h;
+	return 0;
+}
+
+static bool any_unsure(const struct grove__search_hits *hits)
+{
+	for (size_t i = 0; i < hits->nr; i++)
+		if (hits->list[i].unsure)
+			return true;
+	return false;
 }
 
 static int find(struct grove_search *s, const struct grove__search_ask *ask,
@@ -131,17 +200,19 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 	if (!ask->in)
 		goto out;
 	if (!rc && s->index)
-		rc = grove__search_index_find(s->index, s, ask, hits, lost, d);
+		rc = grove__search_index_find(s->index, s, ask, hits, d);
 	for (size_t i = 0; i < s->sweep.nr && !rc; i++)
 		if ((!s->index || s->look[i]) && (ask->only == GROVE_NO_ENTRY || ask->only == i))
 			logs[nr++] = (uint32_t)i;
 	if (!rc && nr)
 		rc = grove__search_scan(s, ask, logs, nr, hits, d);
+	sort(hits);
+	if (!rc && any_unsure(hits)) {
+		rc = grove__search_index_make_sure(s->index, s, hits, lost, d);
+		sort(hits);
+	}
 out:
 	free(logs);
-	if (!rc && hits->nr)
-		qsort_r(hits->list, hits->nr, sizeof(*hits->list), ask->only == GROVE_NO_ENTRY ? by_order : by_place,
-			&s->sweep);
 	return rc;
 }
 
@@ -185,7 +256,7 @@ struct looking_for {
 static int search_once(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
 		       struct grove_detail *d)
 {
-	struct grove__search_hits hits = { 0 };
+	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &l->ask };
 	int rc;
 
 	*lost = false;
@@ -219,6 +290,18 @@ static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
 	return grove__search_refresh(s, d);
 }
 
+/* Searches for more hits as long as those that were kept do not fill the page. */
+static int search_enough(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
+			 struct grove_detail *d)
+{
+	int rc;
+
+	while (!(rc = search_once(s, l, out, lost, d)) && !*lost && (*out)->about.more && !(*out)->about.cursor &&
+	       l->ask.most < MOST)
+		l->ask.most *= WIDER;
+	return rc;
+}
+
 /* Repeats the search as long as what it finds changes meanwhile. */
 static int search(struct grove_search *s, struct looking_for *l, struct grove_hits **out, struct grove_detail *d)
 {
@@ -226,10 +309,10 @@ static int search(struct grove_search *s, struct looking_for *l, struct grove_hi
 	int rc = 0;
 
 	for (int i = 0; i < TRIES && !rc; i++) {
-		rc = search_once(s, l, out, &lost, d);
+		rc = search_enough(s, l, out, &lost, d);
 		if (rc == GROVE_ECONFLICT && s->index) {
 			leave_index(s);
-			rc = search_once(s, l, out, &lost, d);
+			rc = search_enough(s, l, out, &lost, d);
 		}
 		if (rc == GROVE_EDAMAGED && s->index)
 			rc = begin_anew(s, i > 0, d);

@@ -28,21 +28,18 @@ struct grove__search_hit {
 	uint32_t log;                /* index in the sweep's list */
 	uint8_t class, kind, role;   /* enum grove__search_class; role is that of the entry */
 	bool indexed;
+	bool unsure;                 /* its words may not be where the query wants them: see its text */
 	int64_t time;
 	double score;
 	struct grove__spot at;
-	uint32_t row;                /* from the index: the row in the log, … */
-	uint32_t file;               /* … the log's number in the index, … */
-	const char *entry;           /* … and the entry's id, in the list's arena; NULL: none */
+	/* From the index, or once the log is loaded: */
+	uint32_t row;                /* the row in the log; GROVE_NO_ENTRY: none */
+	const char *entry;           /* the entry's id, in the list's arena; NULL: none */
+	uint32_t file;               /* from the index: the log's number */
+	uint8_t place;               /* from the log: enum grove__row_place */
 	const char *text;            /* a title or a label, in the list's arena; NULL: it is an entry's text */
 };
 
-struct grove__search_hits {
-	struct grove__search_hit *list;
-	size_t nr, cap;
-	bool cut;                    /* there are more */
-	struct grove__arena texts;
-};
 
 /* The options of a search, prepared. */
 struct grove__search_ask {
@@ -55,7 +52,18 @@ struct grove__search_ask {
 	void *wants_payload;
 	uint32_t only;               /* this log; GROVE_NO_ENTRY: any */
 	size_t limit, per_session;   /* as in the options, but never 0 / 0: `limit` counts hits */
-	size_t most;                 /* how many hits are compared, at least */
+	size_t most;                 /* how many of the best hits are kept */
+};
+
+/* The best hits so far, and for a while some others. */
+struct grove__search_hits {
+	const struct grove__sweep *sweep;
+	const struct grove__search_ask *ask;
+	struct grove__search_hit *list;
+	size_t nr, cap;
+	bool cut;                    /* some were left out … */
+	struct grove__search_hit worst;   /* … and this is the worst of those that were not */
+	struct grove__arena texts;
 };
 
 /* The state of a log: device, inode, length and times of a file, or what a survey of the store says. */
@@ -91,6 +99,10 @@ int grove__search_run(struct grove_search *s, const char *query,
 		      const struct grove_search_options *opt, struct grove_hits **out,
 		      struct grove_detail *d);
 void grove__search_release(struct grove_search *s);
+/* True if a hit may be one of the best. */
+bool grove__search_may_add(const struct grove__search_hits *to, const struct grove__search_hit *h);
+/* Adds a hit; only the best are kept. GROVE_ENOMEM. */
+int grove__search_add(struct grove__search_hits *to, const struct grove__search_hit *h);
 /* True if the options ask for it. */
 bool grove__search_wants(const struct grove__search_ask *ask, enum grove__search_class class,
 			 enum grove_role role, int64_t time);
@@ -103,13 +115,10 @@ bool grove__search_wants_cwd(const struct grove__search_ask *ask);
 void grove__search_note(struct grove *g, const struct grove_detail *why);
 
 /* search_scan.c */
-/* Scans these logs, and adds the best `ask->most` hits. */
+/* Scans these logs, and adds their hits. */
 int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
 		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
 		       struct grove_detail *d);
-/* Orders hits, better ones first; no two are equal. */
-int grove__search_order(const struct grove__sweep *sweep, const struct grove__search_hit *a,
-			const struct grove__search_hit *b);
 
 /* search_log.c */
 /* *dialect is the dialect of the log, if known; else NULL, and it is set. */
@@ -180,13 +189,16 @@ struct grove__search_logs {
 };
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
 			     bool update, struct grove_detail *d);
-/*
- * Finds the newest matches, in no order; leaves out those of logs that are to be
- * scanned. Sets *lost if a log has changed.
- */
+/* Adds the hits of all logs but those that are to be scanned. */
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     bool *lost, struct grove_detail *d);
+			     struct grove_detail *d);
+/*
+ * Reads the texts of the hits that are unsure, and leaves out those that are none. Sets *lost
+ * if a log has changed. The hits are in no order then.
+ */
+int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_search *s,
+				  struct grove__search_hits *hits, bool *lost, struct grove_detail *d);
 /* Returns the dialect it was read with; NULL: the index does not know the log. */
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
 							 const struct grove__sweep_log *l);

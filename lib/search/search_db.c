@@ -28,7 +28,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "5"
+#define VERSION "6"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 /* Numbers that no index reaches. */
@@ -232,7 +232,7 @@ int grove__search_db_make(struct grove__search_index *ix)
 		"CREATE TABLE meta (next_file INTEGER, next_doc INTEGER, dead INTEGER);"
 		"INSERT INTO meta VALUES (1, 1, 0);"
 		"CREATE TABLE parts (id INTEGER PRIMARY KEY, file INTEGER, since INTEGER, until INTEGER, "
-		"entries BLOB);"
+		"sizes BLOB, entries BLOB);"
 		"CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, tokenize='grove');"
 		"CREATE VIRTUAL TABLE calls USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
 		"CREATE VIRTUAL TABLE results USING fts5(words, content='', columnsize=0, tokenize='grove_part');"

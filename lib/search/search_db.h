@@ -40,6 +40,7 @@ struct grove__search_index {
 	struct grove_buf session, cwd, name;
 	/* while it is asked */
 	const struct grove__search_ask *ask;
+	const struct grove__search_hits *hits;
 	const uint8_t *wanted;       /* for each log */
 	struct grove__search_fts fts;
 };

@@ -1,9 +1,11 @@
 /*
  * search/search_find.c: queries on the index.
  *
- * The newest docs have the highest numbers, and FTS5 can return them from there down.
- * So a very common word costs no more than others: after a certain number of hits the
- * search ends, and the best of these are the answer.
+ * FTS5 goes through every doc that has the words, so what is done for each has to be cheap.
+ * How often it has them bounds its score, and once there are enough hits, most docs cannot
+ * be better: of these, nothing else is read. In a part the number of words bounds the score
+ * of an entry. The newest come first, since they are the better ones of those with the same
+ * score.
  */
 #include "search/search_db.h"
 #include "search/search_part.h"
@@ -12,9 +14,6 @@
 #include "image/sent.h"
 
 #include <stdlib.h>
-
-#define DOCS 400
-#define ENTRIES 100             /* of parts, which cost more */
 
 /* ----------------------------------------------------------------- functions */
 
@@ -153,12 +152,51 @@ static void doc_counts(sqlite3_context *out, int nr, sqlite3_value **args)
 					grove__search_wants(ix->ask, SEARCH_TEXT, role, sqlite3_value_int64(args[1])));
 }
 
+/* Returns whether a hit with this score, and no newer than this, may be one of the best. */
+static bool may_be_best(const struct grove__search_index *ix, double score, int64_t time)
+{
+	const struct grove__search_hit *worst = &ix->hits->worst;
+
+	return ix->ask->only != GROVE_NO_ENTRY || !ix->hits->cut || score > worst->score ||
+	       (score == worst->score && time >= worst->time);
+}
+
+/* grove_best(SCORE), grove_best(SCORE, TIME) */
+static void best(sqlite3_context *out, int nr, sqlite3_value **args)
+{
+	int64_t time = nr == 2 ? sqlite3_value_int64(args[1]) : INT64_MAX;
+
+	sqlite3_result_int(out, may_be_best(sqlite3_user_data(out), sqlite3_value_double(args[0]), time));
+}
+
+/* grove_any(ENTRIES, SIZES, UNTIL): whether any of these entries of a part may be one of the best. */
+static void any_best(sqlite3_context *out, int nr, sqlite3_value **args)
+{
+	const struct grove__search_index *ix = sqlite3_user_data(out);
+	const char *list = sqlite3_value_blob(args[0]);
+	const unsigned char *sizes = sqlite3_value_blob(args[1]);
+	size_t len = (size_t)sqlite3_value_bytes(args[0]), nr_sizes = (size_t)sqlite3_value_bytes(args[1]);
+	int64_t until = sqlite3_value_int64(args[2]);
+	uint32_t at;
+	bool any = false;
+
+	(void)nr;
+	for (size_t i = 0; i < len && !any; i += sizeof(at)) {
+		memcpy(&at, list + i, sizeof(at));
+		/* with too few sizes it is damaged, as will be found */
+		any = at >= nr_sizes || may_be_best(ix, grove__search_query_once(ix->ask->q, sizes[at]), until);
+	}
+	sqlite3_result_int(out, any);
+}
+
 int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
 {
 	if (api->xCreateFunction(api, "grove_score", ix, score, NULL) ||
 	    api->xCreateFunction(api, "grove_entries", ix, entries, NULL) ||
 	    sqlite3_create_function(ix->db, "grove_file", 1, SQLITE_UTF8, ix, file_counts, NULL, NULL) ||
-	    sqlite3_create_function(ix->db, "grove_wants", 2, SQLITE_UTF8, ix, doc_counts, NULL, NULL))
+	    sqlite3_create_function(ix->db, "grove_wants", 2, SQLITE_UTF8, ix, doc_counts, NULL, NULL) ||
+	    sqlite3_create_function(ix->db, "grove_best", -1, SQLITE_UTF8, ix, best, NULL, NULL) ||
+	    sqlite3_create_function(ix->db, "grove_any", 3, SQLITE_UTF8, ix, any_best, NULL, NULL))
 		return GROVE_ENOMEM;
 	return 0;
 }
@@ -208,12 +246,11 @@ static int add_hit(struct grove__search_hits *to, const struct grove__search_hit
 {
 	struct grove__search_hit own = *h;
 
+	if (!grove__search_may_add(to, h))
+		return 0;
 	if (entry && !(own.entry = grove__arena_dup(&to->texts, grove__slice_str(entry))))
 		return GROVE_ENOMEM;
-	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(own)))
-		return GROVE_ENOMEM;
-	to->list[to->nr++] = own;
-	return 0;
+	return grove__search_add(to, &own);
 }
 
 static int take_hit(struct grove__search_index *ix, sqlite3_stmt *st, struct grove__search_hits *out)
@@ -240,7 +277,8 @@ static int take_hit(struct grove__search_index *ix, sqlite3_stmt *st, struct gro
 static const char of_docs[] =
 	"SELECT grove_score(words, d.length), d.file, d.role, d.time, d.kind, d.row, d.pos, d.off, "
 	"d.len, d.sum, d.lines, d.entry FROM words CROSS JOIN docs d ON d.id = words.rowid "
-	"WHERE words MATCH ?1 AND grove_file(d.file) AND grove_wants(d.role, d.time) "
+	"WHERE words MATCH ?1 AND grove_best(grove_score(words)) AND grove_file(d.file) "
+	"AND grove_wants(d.role, d.time) AND grove_best(grove_score(words, d.length), d.time) "
 	"ORDER BY words.rowid DESC";
 
 /* Makes a statement ready for the next query. `step`: what the last step returned. */
@@ -257,15 +295,13 @@ static int end_finding(struct grove__search_index *ix, sqlite3_stmt *st, int rc,
 /* Searches the messages. */
 static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
 {
-	size_t most = out->nr + (ix->ask->most > DOCS ? ix->ask->most : DOCS);
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &ix->find[SEARCH_TEXT]);
 	sqlite3_stmt *st = ix->find[SEARCH_TEXT];
 
 	if (!rc)
 		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
-	while (!rc && out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_hit(ix, st, out);
-	out->cut |= out->nr >= most;
 	return end_finding(ix, st, rc, step);
 }
 
@@ -273,50 +309,23 @@ static const char *const of_parts[SEARCH_CLASSES] = {
 	[SEARCH_CALLS] = "SELECT p.file, p.entries, grove_entries(calls) FROM calls "
 			 "CROSS JOIN parts p ON p.id = calls.rowid "
 			 "WHERE calls MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
+			 "AND grove_any(grove_entries(calls), p.sizes, p.until) "
 			 "ORDER BY calls.rowid DESC",
 	[SEARCH_RESULTS] = "SELECT p.file, p.entries, grove_entries(results) FROM results "
 			   "CROSS JOIN parts p ON p.id = results.rowid "
 			   "WHERE results MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
+			   "AND grove_any(grove_entries(results), p.sizes, p.until) "
 			   "ORDER BY results.rowid DESC",
 };
 
 /* Tool calls, or results: parts of logs. */
 struct parts {
 	struct grove__search_index *ix;
-	struct grove_search *s;
 	int class;
 	bool sure;                   /* an entry that has the words is certainly a match */
 	struct grove__search_matcher *m;
-	struct grove__search_texts texts;
-	struct grove_buf line;
-	uint32_t file;               /* the log that was opened last; 0: none */
-	struct grove_store_log *log;
-	const struct grove__dialect *dialect;
 	struct grove__search_hits *out;
-	bool lost;
 };
-
-/* For words that must be adjacent, or must not occur, the text itself is examined. */
-static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc *e)
-{
-	const struct grove__sweep_log *l = &p->s->sweep.logs[p->ix->log_of[file] - 1];
-	int rc = 0;
-
-	if (p->file != file) {
-		grove__log_close(p->log);
-		p->file = 0;
-		p->dialect = grove__search_index_dialect(p->ix, l);
-		rc = grove__search_log_open(p->s->g, l, &p->log, &p->dialect, NULL);
-		p->file = rc ? 0 : file;
-	}
-	rc = rc ? rc : grove__line_fetch(p->log, &e->at, &p->line, NULL);
-	if (rc)
-		return rc;
-	grove__line_join(p->line.ptr, p->line.len);
-	rc = grove__search_texts(&p->texts, p->dialect, grove__line_trim(grove__buf_slice(&p->line)), e->kind,
-				 e->role);
-	return rc ? rc : grove__search_matches(p->m, grove__buf_slice(&p->texts.of[p->class]));
-}
 
 static int take_entry(struct parts *p, uint32_t file, const struct grove__search_doc *e)
 {
@@ -324,19 +333,12 @@ static int take_entry(struct parts *p, uint32_t file, const struct grove__search
 	struct grove__search_hit h = {
 		.indexed = true, .log = p->ix->log_of[file] - 1, .file = file, .class = (uint8_t)p->class,
 		.kind = e->kind, .role = e->role, .time = e->time, .at = e->at, .row = e->row,
-		.score = grove__search_query_once(ask->q, e->words),
+		.score = grove__search_query_once(ask->q, e->words), .unsure = !p->sure,
 	};
-	int rc;
 
 	if (e->role >= 32 || !grove__search_wants(ask, p->class, e->role, e->time))
 		return 0;
-	rc = p->sure ? 1 : has_it(p, file, e);
-	if (rc < 0 && rc != GROVE_ENOMEM) {
-		/* it is gone or was rewritten: everything is examined again */
-		p->lost = true;
-		return 0;
-	}
-	return rc == 1 ? add_hit(p->out, &h, e->entry) : rc;
+	return add_hit(p->out, &h, e->entry);
 }
 
 static int take_part(struct parts *p, sqlite3_stmt *st)
@@ -360,7 +362,6 @@ static int take_part(struct parts *p, sqlite3_stmt *st)
 static int find_parts(struct parts *p, const char *match)
 {
 	const struct grove__search_ask *ask = p->ix->ask;
-	size_t most = p->out->nr + (ask->most > ENTRIES ? ask->most : ENTRIES);
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &p->ix->find[p->class]);
 	sqlite3_stmt *st = p->ix->find[p->class];
 
@@ -369,9 +370,8 @@ static int find_parts(struct parts *p, const char *match)
 		sqlite3_bind_int64(st, 2, ask->since);
 		sqlite3_bind_int64(st, 3, ask->until);
 	}
-	while (!rc && p->out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_part(p, st);
-	p->out->cut |= p->out->nr >= most;
 	return end_finding(p->ix, st, rc, step);
 }
 
@@ -437,25 +437,87 @@ static int find_all(struct grove__search_index *ix, struct parts *p)
 
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     bool *lost, struct grove_detail *d)
+			     struct grove_detail *d)
 {
-	struct parts p = { .ix = ix, .s = s, .sure = grove__search_query_is_words(ask->q),
+	struct parts p = { .ix = ix, .sure = grove__search_query_is_words(ask->q),
 			   .m = grove__search_matcher_new(ask->q), .out = out };
 	uint8_t *wanted = calloc(s->sweep.nr + 1, 1);
 	int rc = wanted && p.m ? 0 : GROVE_ENOMEM;
 
 	ix->ask = ask;
+	ix->hits = out;
 	ix->wanted = wanted;
 	rc = rc ? rc : choose_logs(ix, &s->sweep, s->look, ask, wanted);
 	rc = rc ? rc : find_all(ix, &p);
-	*lost |= p.lost;
-	grove__log_close(p.log);
 	grove__search_matcher_free(p.m);
-	grove__search_texts_release(&p.texts);
-	grove__buf_release(&p.line);
 	free(wanted);
 	ix->wanted = NULL;
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : !rc || rc == GROVE_ECONFLICT ? rc : GROVE_EDAMAGED;
+}
+
+/* -------------------------------------------------------------------- making sure */
+
+/* For words that must be adjacent, or must not occur, the text itself is examined. */
+struct reading {
+	struct grove__search_index *ix;
+	struct grove_search *s;
+	struct grove__search_matcher *m;
+	struct grove__search_texts texts;
+	struct grove_buf line;
+	uint32_t at;                 /* the log that is open, plus one; 0: none */
+	struct grove_store_log *log;
+	const struct grove__dialect *dialect;
+};
+
+static int has_it(struct reading *r, const struct grove__search_hit *h)
+{
+	const struct grove__sweep_log *l = &r->s->sweep.logs[h->log];
+	int rc = 0;
+
+	if (r->at != h->log + 1) {
+		grove__log_close(r->log);
+		r->dialect = grove__search_index_dialect(r->ix, l);
+		rc = grove__search_log_open(r->s->g, l, &r->log, &r->dialect, NULL);
+		r->at = rc ? 0 : h->log + 1;
+	}
+	rc = rc ? rc : grove__line_fetch(r->log, &h->at, &r->line, NULL);
+	if (rc)
+		return rc;
+	grove__line_join(r->line.ptr, r->line.len);
+	rc = grove__search_texts(&r->texts, r->dialect, grove__line_trim(grove__buf_slice(&r->line)), h->kind, h->role);
+	return rc ? rc : grove__search_matches(r->m, grove__buf_slice(&r->texts.of[h->class]));
+}
+
+static int by_log(const void *x, const void *y)
+{
+	const struct grove__search_hit *a = x, *b = y;
+
+	if (a->log != b->log)
+		return a->log < b->log ? -1 : 1;
+	return a->at.pos < b->at.pos ? -1 : a->at.pos > b->at.pos;
+}
+
+int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_search *s,
+				  struct grove__search_hits *hits, bool *lost, struct grove_detail *d)
+{
+	struct reading r = { .ix = ix, .s = s, .m = grove__search_matcher_new(hits->ask->q) };
+	size_t nr = 0;
+	int rc = r.m ? 0 : GROVE_ENOMEM;
+
+	qsort(hits->list, hits->nr, sizeof(*hits->list), by_log);
+	for (size_t i = 0; i < hits->nr && rc != GROVE_ENOMEM; i++) {
+		rc = hits->list[i].unsure ? has_it(&r, &hits->list[i]) : 1;
+		/* it is gone or was rewritten: everything is examined again */
+		*lost |= rc < 0;
+		if (rc == 1)
+			hits->list[nr++] = hits->list[i];
+	}
+	hits->nr = nr;
+	grove__log_close(r.log);
+	grove__search_matcher_free(r.m);
+	grove__search_texts_release(&r.texts);
+	grove__buf_release(&r.line);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,

@@ -220,7 +220,7 @@ static bool may_be_copy(const struct grove__search_hit *of, const struct grove__
 /* A fork may have the very same line: that is known without reading it. */
 static bool have_same_line(const struct grove__search_hit *a, const struct grove__search_hit *b)
 {
-	return a->indexed && b->indexed && !a->text && !b->text && a->at.len == b->at.len && a->at.crc == b->at.crc;
+	return !a->text && !b->text && a->at.len == b->at.len && a->at.crc == b->at.crc;
 }
 
 /* Keeps what is shown of the candidate that others may be copies of. Returns 1 if it is no longer a hit. */
@@ -368,11 +368,11 @@ static int measure_ids(const struct grove__sweep *sweep, struct grove_hits *out)
 }
 
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
-			    const struct grove__search_hits *from, const struct grove__search_place_at *after,
+			    struct grove__search_hits *from, const struct grove__search_place_at *after,
 			    bool *lost, struct grove_detail *d)
 {
 	struct taking k = { .out = out, .ask = ask, .after = after, .said = GROVE_BUF_INIT,
-			    .t = { .s = s, .d = d } };
+			    .t = { .s = s, .d = d, .hits = from } };
 	int rc = grove__search_teller_init(&k.t, ask->q);
 
 	k.at.score = -1;

@@ -35,7 +35,7 @@ void grove__search_hits_free(struct grove_hits *h);
  * NULL. Sets *lost if some are no longer hits.
  */
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
-			    const struct grove__search_hits *from, const struct grove__search_place_at *after,
+			    struct grove__search_hits *from, const struct grove__search_place_at *after,
 			    bool *lost, struct grove_detail *d);
 /* Reads a cursor. GROVE_EINVAL */
 int grove__search_cursor(const char *text, struct grove__search_place_at *out, struct grove_detail *d);

@@ -11,6 +11,7 @@
  * remaining logs are scanned.
  */
 #include "search/search_db.h"
+#include "search/search_part.h"
 #include "search/search_queue.h"
 
 #include "base/array.h"
@@ -107,7 +108,7 @@ static int prepare_writing(struct grove__search_index *ix)
 	};
 	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->add_doc);
 
-	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?,?)", &ix->add_part);
 	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO forms VALUES (?,?)", &ix->add_form);
 	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO said VALUES (?)", &ix->add_said);
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
@@ -148,13 +149,18 @@ static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
 		      const struct grove__search_item *it)
 {
 	sqlite3_stmt *st = ix->add_part;
+	struct grove_buf sizes = GROVE_BUF_INIT;
+	int rc = grove__search_part_sizes(it->entries, &sizes);
 
 	sqlite3_bind_int64(st, 1, id);
 	sqlite3_bind_int64(st, 2, file);
 	sqlite3_bind_int64(st, 3, it->since);
 	sqlite3_bind_int64(st, 4, it->until);
-	sqlite3_bind_blob(st, 5, it->entries.ptr, (int)it->entries.len, SQLITE_STATIC);
-	return step(ix, st);
+	sqlite3_bind_blob(st, 5, sizes.ptr, (int)sizes.len, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 6, it->entries.ptr, (int)it->entries.len, SQLITE_STATIC);
+	rc = rc ? rc : step(ix, st);
+	grove__buf_release(&sizes);
+	return rc;
 }
 
 /* Writes the forms of words that were met for the first time. */

@@ -199,3 +199,14 @@ int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *
 		e->time = (int64_t)(n[8] & TIME_BACK ? (uint64_t)last - time : (uint64_t)last + time);
 	return 0;
 }
+
+int grove__search_part_sizes(struct grove_slice entries, struct grove_buf *out)
+{
+	struct grove__search_doc e = { 0 };
+	int rc;
+
+	while (!(rc = grove__search_part_next(&entries, &e)))
+		if (grove__buf_add_char(out, (char)(e.words < UINT8_MAX ? e.words : UINT8_MAX)))
+			return GROVE_ENOMEM;
+	return rc == 1 ? 0 : rc;
+}

@@ -49,5 +49,7 @@ void grove__search_part_release(struct grove__search_part *p);
  * Returns 1 at the end; GROVE_EDAMAGED.
  */
 int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *e);
+/* Adds a byte for each entry: the number of its words, 255 for more. */
+int grove__search_part_sizes(struct grove_slice entries, struct grove_buf *out);
 
 #endif

@@ -452,7 +452,12 @@ bool grove__search_query_is_words(const struct grove__search_query *q)
 
 double grove__search_query_once(const struct grove__search_query *q, uint64_t words)
 {
-	return (double)q->nr_wanted * grove__search_score(1, words);
+	double one = grove__search_score(1, words), sum = 0;
+
+	/* not a product: it would not always be the same, to the last bit, as what matching adds up */
+	for (size_t i = 0; i < q->nr_wanted; i++)
+		sum += one;
+	return sum;
 }
 
 /* ---------------------------------------------------------------- raw lines */

@@ -7,7 +7,6 @@
  */
 #include "search/search.h"
 
-#include "base/array.h"
 #include "base/crc32c.h"
 #include "search/search_names.h"
 #include "sys/pool.h"
@@ -16,7 +15,6 @@
 
 #define RUN_BYTES ((size_t)512 << 10)
 #define TMP_BYTES ((size_t)1 << 20)
-#define KEEP 1000               /* at least this many hits are compared */
 
 struct shared {
 	struct grove_search *s;
@@ -44,44 +42,6 @@ struct reader {
 	bool names;                          /* a line that matches may set a title or a label */
 	struct grove_detail why;
 };
-
-int grove__search_order(const struct grove__sweep *sweep, const struct grove__search_hit *a,
-			const struct grove__search_hit *b)
-{
-	if (a->score != b->score)
-		return a->score > b->score ? -1 : 1;
-	if (a->time != b->time)
-		return a->time > b->time ? -1 : 1;
-	if (a->log != b->log)
-		return strcmp(sweep->logs[a->log].path, sweep->logs[b->log].path);
-	if (a->at.pos != b->at.pos)
-		return a->at.pos > b->at.pos ? -1 : 1;
-	if (a->at.off != b->at.off)
-		return a->at.off > b->at.off ? -1 : 1;
-	return (int)a->class - (int)b->class;
-}
-
-static int by_order(const void *x, const void *y, void *payload)
-{
-	return grove__search_order(payload, x, y);
-}
-
-/* Adds a hit; only the best are kept. */
-static int add_hit(const struct shared *sh, struct grove__search_hits *to,
-		   const struct grove__search_hit *h)
-{
-	size_t most = sh->ask->most > KEEP ? sh->ask->most : KEEP;
-
-	if (to->nr >= 2 * most) {
-		qsort_r(to->list, to->nr, sizeof(*to->list), by_order, &sh->s->sweep);
-		to->nr = most;
-		to->cut = true;
-	}
-	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(*to->list)))
-		return GROVE_ENOMEM;
-	to->list[to->nr++] = *h;
-	return 0;
-}
 
 /* ------------------------------------------------------------------- one log */
 
@@ -127,7 +87,7 @@ static int take_value(struct reader *r, struct grove_slice value, enum grove_kin
 		h.class = (uint8_t)i;
 		rc = know_session(r);
 		if (!rc && r->wanted)
-			rc = add_hit(r->sh, &r->hits, &h);
+			rc = grove__search_add(&r->hits, &h);
 	}
 	return rc;
 }
@@ -219,7 +179,7 @@ static int take_name(void *payload, const struct grove__search_hit *h, const cha
 	pthread_mutex_unlock(&r->sh->lock);
 	/* an entry's id is in the image, which will be loaded again */
 	own.entry = NULL;
-	return own.text ? add_hit(r->sh, &r->hits, &own) : GROVE_ENOMEM;
+	return own.text ? grove__search_add(&r->hits, &own) : GROVE_ENOMEM;
 }
 
 /* Which title and labels count is known only after reading the whole log. */
@@ -312,7 +272,9 @@ static bool hand_in(struct reader *r, int rc, unsigned thread, uint32_t *nr)
 	const struct grove_progress *p = &sh->s->g->progress;
 
 	for (size_t i = 0; i < r->hits.nr && !rc; i++)
-		rc = add_hit(sh, sh->out, &r->hits.list[i]);
+		rc = grove__search_add(sh->out, &r->hits.list[i]);
+	if (r->hits.cut && !sh->out->cut)
+		sh->out->worst = r->hits.worst;
 	sh->out->cut |= r->hits.cut;
 	r->hits.nr = 0;
 	r->hits.cut = false;
@@ -331,7 +293,8 @@ static bool hand_in(struct reader *r, int rc, unsigned thread, uint32_t *nr)
 
 static void work(void *payload, unsigned thread)
 {
-	struct reader r = { .sh = payload };
+	const struct shared *sh = payload;
+	struct reader r = { .sh = payload, .hits = { .sweep = &sh->s->sweep, .ask = sh->ask } };
 	int rc;
 	uint32_t nr;
 	bool more;

@@ -4,7 +4,7 @@
 
 #include "search/search.h"
 
-/* Zero it, except for `s` and `d`; the log that was opened last stays open. */
+/* Zero it, except for `s`, `d` and `hits`; the log that was opened last stays open. */
 struct grove__search_teller {
 	struct grove_search *s;
 	struct grove_detail *d;
@@ -12,9 +12,9 @@ struct grove__search_teller {
 	uint32_t at;                 /* index in the sweep's list, plus one; 0: none is open */
 	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
-	struct grove__image *im;     /* if the index does not know the log */
-	uint8_t *places;
-	struct grove_buf line, path, id;
+	struct grove__search_hits *hits;     /* of which it tells */
+	struct grove__search_told **told;    /* for each log; NULL: it was not loaded */
+	struct grove_buf line, path;
 	struct grove__search_texts texts;
 	struct grove__search_snippet snippet;
 };

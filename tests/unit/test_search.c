@@ -8,6 +8,7 @@
 
 #include <strings.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static void the_index_finds_what_looking_through_finds(void **state)
 {
@@ -289,6 +290,228 @@ static void odd_files_do_no_harm(void **state)
 }
 
 /* Writes a session with these texts of the user, one after the other. */
+/* ---------------------------------------------------------------- many of them */
+
+enum { MANY = 8 };
+
+/* Some of the words, of which the first ones are frequent. */
+static void put_words(struct place *p, struct grove_buf *b)
+{
+	static const char *const words[] = { "alpha", "beta", "gamma_ray", "retries", "filler", "other" };
+	uint32_t nr = chance_below(&p->c, 10) ? 1 + chance_below(&p->c, 9) : 40 + chance_below(&p->c, 300);
+
+	for (uint32_t i = 0; i < nr; i++)
+		assert_int_equal(grove__buf_addf(b, "%s%s", i ? " " : "",
+						 words[chance_below(&p->c, 1 + chance_below(&p->c, 6))]), 0);
+}
+
+/* Lines of pi, or of Claude Code; each has its number as its id. */
+static void put_line(struct place *p, struct grove_buf *b, int session, unsigned nr, int64_t time)
+{
+	static const char *const say[] = {
+		"{\"role\":\"user\",\"content\":\"", "\"}",
+		"{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}",
+		"{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"t\",\"name\":\"bash\","
+		"\"arguments\":{\"command\":\"", "\"}}]}",
+		"{\"role\":\"toolResult\",\"toolCallId\":\"t\",\"toolName\":\"bash\",\"isError\":false,"
+		"\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}",
+	};
+	bool claude = session % 3 == 2;
+	unsigned what = chance_below(&p->c, claude ? 2 : 4);
+	char stamp[32], id[40], parent[48] = "null";
+	time_t seconds = (time_t)(time / 1000);
+	struct tm tm;
+
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
+	snprintf(id, sizeof(id), claude ? "%08x-0000-4000-8000-00000000000%d" : "%08x", nr, session);
+	if (nr)
+		snprintf(parent, sizeof(parent), claude ? "\"%08x-0000-4000-8000-00000000000%d\"" : "\"%08x\"", nr - 1, session);
+	assert_int_equal(grove__buf_addf(b, claude ? "{\"type\":\"%s\",\"uuid\":\"%s\",\"parentUuid\":%s,"
+						   "\"sessionId\":\"%08x-1111-4111-8111-111111111111\",\"cwd\":\"/w\",\"isSidechain\":false,\"version\":\"2.1.0\","
+						 : "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":%s,",
+					 !claude ? "message" : what ? "assistant" : "user", id, parent, session) ||
+			 grove__buf_addf(b, "\"timestamp\":\"%s.%03dZ\",\"message\":%s", stamp, (int)(time % 1000), say[2 * what]), 0);
+	put_words(p, b);
+	assert_int_equal(grove__buf_addf(b, "%s}\n", say[2 * what + 1]), 0);
+}
+
+/* Adds lines to a session, or writes it anew; its file has the time of its last one, as an agent leaves it. */
+static void write_many(struct place *p, int session, unsigned nr, bool anew)
+{
+	struct session *s = &p->s[session % SESSIONS];
+	static const int64_t steps[] = { 0, 1000, 7000, 600123 };
+	int64_t step = steps[chance_below(&p->c, 4)], time = 1777800000000 + (int64_t)chance_below(&p->c, 60) * 86400000;
+	struct timespec times[2] = { { 0, 0 }, { 0, 0 } };
+	struct grove_buf b = GROVE_BUF_INIT;
+	char path[800];
+
+	snprintf(path, sizeof(path), "%s/%08x-1111-4111-8111-111111111111.jsonl", p->store, session);
+	if (anew)
+		s->next = 0;
+	if (!s->next && session % 3 != 2)
+		put_header(&b, &p->s[session % SESSIONS], p);
+	while (nr--)
+		put_line(p, &b, session, s->next++, time += chance_below(&p->c, 3) ? step : 0);
+	file_put(path, anew ? O_CREAT | O_TRUNC : O_CREAT | O_APPEND, b.ptr, b.len);
+	times[0].tv_sec = times[1].tv_sec = time / 1000;
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	grove__buf_release(&b);
+}
+
+/* How many there are is known only if all of them were kept: `counts`. */
+static void put_about(struct grove_buf *b, const struct grove_hits *h, bool counts)
+{
+	struct grove_hits_about about = { .size = sizeof(about) };
+
+	assert_int_equal(grove_hits_about(h, &about), 0);
+	if (counts)
+		assert_int_equal(grove__buf_addf(b, "%llu in %llu, ", (unsigned long long)about.total, (unsigned long long)about.sessions), 0);
+	assert_int_equal(grove__buf_addf(b, "%s:", about.cursor ? about.cursor : "end"), 0);
+	for (size_t i = 0; i < grove_hits_sessions(h); i++)
+		assert_int_equal(grove__buf_addf(b, " %s %zu+%llu", grove_hits_session_at(h, i)->id, grove_hits_session_at(h, i)->nr,
+						 counts ? (unsigned long long)grove_hits_session_at(h, i)->more : 0), 0);
+	assert_int_equal(grove__buf_add_char(b, '\n'), 0);
+}
+
+/* Returns where the first line begins that differs. */
+static size_t first_other(const char *a, const char *b)
+{
+	size_t line = 0;
+
+	for (size_t i = 0; a[i] == b[i] && a[i]; i++)
+		line = a[i] == '\n' ? i + 1 : line;
+	return line;
+}
+
+/* The answer, as far as `pages` of it. Clears *all if more was found than was kept. */
+static struct grove_buf many_answers(struct grove_search *s, const char *query, struct grove_search_options opt, int pages,
+				     bool counts, bool *all)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_hits *h, *last = NULL;
+	struct grove_hits_about about = { .size = sizeof(about) };
+
+	while (pages--) {
+		assert_int_equal(grove_search_run(s, query, &opt, &h), 0);
+		for (size_t i = 0; i < grove_hits_count(h); i++)
+			assert_int_equal(put_hit(&b, grove_hits_at(h, i)), 0);
+		put_about(&b, h, counts);
+		assert_int_equal(grove_hits_about(h, &about), 0);
+		*all &= !about.more;
+		grove_hits_free(last);
+		last = h;
+		if (!(opt.cursor = about.cursor))
+			break;
+	}
+	grove_hits_free(last);
+	return b;
+}
+
+static void assert_same_many(struct place *p, struct grove_search *index, struct grove_search *live, size_t *most)
+{
+	static const char *const queries[] = { "alpha", "alpha ", "=alpha", "al", "alpha beta", "beta -other", "\"alpha beta\"", "gamma_ray",
+					       "gamma", "retry", "other filler ", "alpha beta gamma_ray retries filler other" };
+	static const size_t limits[] = { 1, 7, 50, 400, 1000, 3000, 10000 };
+	struct grove_search_options opt = { .size = sizeof(opt), .limit = limits[chance_below(&p->c, 7)] };
+	const char *query = queries[chance_below(&p->c, sizeof(queries) / sizeof(*queries))];
+	int pages = 1 + (int)chance_below(&p->c, 4);
+	struct grove_buf a, b, all;
+	bool whole = true;
+
+	opt.per_session = chance_below(&p->c, 3) ? 0 : chance_below(&p->c, 40);
+	opt.in = chance_below(&p->c, 3) ? 0 : 1 + chance_below(&p->c, 15);
+	opt.since = chance_below(&p->c, 4) ? 0 : 1777800000000 + (int64_t)chance_below(&p->c, 60) * 86400000;
+	a = many_answers(index, query, opt, pages, true, &whole);
+	b = many_answers(live, query, opt, pages, true, &whole);
+	if (!whole) {
+		grove__buf_release(&a);
+		grove__buf_release(&b);
+		a = many_answers(index, query, opt, pages, false, &whole);
+		b = many_answers(live, query, opt, pages, false, &whole);
+	}
+	if (strcmp(a.ptr, b.ptr))
+		fail_msg("%s, %zu of %zu, in %u: the index finds\n%.900s\nbut there is\n%.900s", query, opt.limit, opt.per_session,
+			 opt.in, a.ptr + first_other(a.ptr, b.ptr), b.ptr + first_other(a.ptr, b.ptr));
+	*most = lines_of(&a) > *most ? lines_of(&a) : *most;
+	grove__buf_release(&b);
+	/* the best are the first of all */
+	if (!opt.per_session && pages == 1) {
+		opt.limit = 10000;
+		all = many_answers(live, query, opt, 1, true, &whole);
+		for (const char *x = a.ptr, *y = all.ptr; strchr(x, '{'); x = strchr(x, '\n') + 1, y = strchr(y, '\n') + 1)
+			if (strcspn(x, "\n") != strcspn(y, "\n") || memcmp(x, y, strcspn(x, "\n")) != 0)
+				fail_msg("%s: better than %.200s\nis %.200s", query, x, y);
+		grove__buf_release(&all);
+	}
+	grove__buf_release(&a);
+}
+
+/* However many there are, and in whatever order they were indexed: the best are found. */
+static void many_hits_are_ranked_as_they_are_without_an_index(void **state)
+{
+	struct place *p = *state;
+	struct grove *g = open_world(p, true);
+	struct grove_search *index, *live;
+	size_t most = 0;
+
+	p->c = chance_begin("many");
+	g->warn = warned;
+	for (int i = 0; i < MANY; i++)
+		write_many(p, i, i ? 20 + chance_below(&p->c, 400) : 1500, true);
+	assert_int_equal(grove_search_open(g, 0, &index), 0);
+	assert_int_equal(grove_search_open(g, GROVE_SEARCH_NO_INDEX, &live), 0);
+	for (int round = 0; round < 12; round++) {
+		for (int i = 0; i < 4; i++)
+			assert_same_many(p, index, live, &most);
+		write_many(p, (int)chance_below(&p->c, MANY), 1 + chance_below(&p->c, 60), !chance_below(&p->c, 4));
+		assert_int_equal(grove_search_refresh(index), 0);
+		assert_int_equal(grove_search_refresh(live), 0);
+		assert_true(index->index && !index->alone);
+	}
+	assert_true(most > 1000);
+	grove_search_close(index);
+	grove_search_close(live);
+	grove_close(g);
+}
+
+/* What this process has read, in bytes. */
+static uint64_t bytes_read(void)
+{
+	FILE *f = fopen("/proc/self/io", "r");
+	unsigned long long n = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "rchar: %llu", &n), 1);
+	fclose(f);
+	return n;
+}
+
+/* The hits of two sessions alternate; each is loaded once all the same. */
+static void a_session_is_loaded_once_for_all_its_hits(void **state)
+{
+	enum { LINES = 300, LINE = 1000 };
+	struct place *p = *state;
+	struct grove_search_options opt = { .size = sizeof(opt), .limit = 2 * LINES };
+	uint64_t before;
+	struct grove_buf b;
+
+	for (int i = 0; i < 2; i++) {
+		b = (struct grove_buf)GROVE_BUF_INIT;
+		put_header(&b, &p->s[i], p);
+		for (int j = 0; j < LINES; j++)
+			assert_int_equal(grove__buf_addf(&b, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,\"timestamp\":"
+							 "\"2026-05-01T00:%02d:%02d.%d00Z\",\"message\":{\"role\":\"user\",\"content\":\"alpha %0*d\"}}\n",
+							 j + 1, j / 60, j % 60, i, LINE, i), 0);
+		file_put(p->s[i].path, O_CREAT, b.ptr, b.len);
+		grove__buf_release(&b);
+	}
+	before = bytes_read();
+	b = answer(p, false, 0, "alpha", &opt);
+	assert_int_equal(lines_of(&b), 2 * LINES);
+	assert_in_range(bytes_read() - before, 2 * LINES * LINE, 20 * 2 * LINES * LINE);
+	grove__buf_release(&b);
+}
+
 static void say(struct place *p, int nr, const char *const *texts)
 {
 	struct session *s = &p->s[nr];
@@ -867,6 +1090,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_hits_are_ranked_as_they_are_without_an_index, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_session_is_loaded_once_for_all_its_hits, setup, teardown),
 		cmocka_unit_test(whether_a_text_matches_is_known_from_the_words_around),
 		cmocka_unit_test_setup_teardown(words_beside_a_phrase_count_where_some_must_not_occur, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),

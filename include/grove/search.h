@@ -166,7 +166,7 @@ struct grove_hits_about {
 	uint64_t logs;               /* logs that were searched … */
 	uint64_t behind;             /* … and how many of them the index does not have (yet) */
 	const char *cursor;          /* to continue after these hits; NULL: there are no more */
-	/* If nothing was found: the query with words that do occur, or NULL. */
+	/* If nothing was found: a similar query that finds something with these options, or NULL. */
 	const char *suggest;
 };
 GROVE_API int grove_hits_about(const struct grove_hits *h, struct grove_hits_about *out);

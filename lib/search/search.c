@@ -327,10 +327,31 @@ static int search(struct grove_search *s, struct looking_for *l, struct grove_hi
 	return rc;
 }
 
+/* Tells whether a query finds anything where the other one found nothing. */
+static int finds(struct grove_search *s, const struct looking_for *l, const char *query, bool *yes)
+{
+	struct grove__search_ask ask = l->ask;
+	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &ask };
+	struct grove__search_query *q = NULL;
+	bool lost = false;
+	struct grove_detail why;
+	int rc = grove__search_query_new(&q, query, false, &why);
+
+	grove__arena_init(&hits.texts);
+	ask.q = q;
+	rc = rc ? rc : find(s, &ask, &hits, &lost, &why);
+	*yes = !rc && hits.nr;
+	grove__arena_release(&hits.texts);
+	free(hits.list);
+	grove__search_query_free(q);
+	return rc;
+}
+
 /* Says how far the index is, and what to search for instead if there was nothing. */
 static int say_about(struct grove_search *s, const struct looking_for *l, struct grove_hits *h, struct grove_detail *d)
 {
 	struct grove_buf other = GROVE_BUF_INIT;
+	bool good = false;
 	int rc = 0;
 
 	h->about.logs = s->sweep.nr;
@@ -340,7 +361,9 @@ static int say_about(struct grove_search *s, const struct looking_for *l, struct
 		return 0;
 	rc = grove__search_index_suggest(s->index, l->ask.q, &other);
 	/* a damaged index has been noticed before, or will be */
-	if (!rc && other.len && !(h->about.suggest = grove__arena_dup(&h->texts, grove__buf_slice(&other))))
+	if (!rc && other.len)
+		rc = finds(s, l, other.ptr, &good);
+	if (!rc && good && !(h->about.suggest = grove__arena_dup(&h->texts, grove__buf_slice(&other))))
 		rc = GROVE_ENOMEM;
 	grove__buf_release(&other);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;

@@ -441,6 +441,32 @@ static void print_hit(struct search *p, const struct grove_hit *h)
 	grove_rows_release(&rows);
 }
 
+/* As the session was written, titles and labels first: that is how people read it. */
+static int by_time(const void *x, const void *y)
+{
+	const struct grove_hit *a = *(const struct grove_hit *const *)x, *b = *(const struct grove_hit *const *)y;
+	int same, name = a->in == GROVE_SEARCH_IN_NAMES;
+
+	if (name != (b->in == GROVE_SEARCH_IN_NAMES))
+		return name ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	same = strcmp(a->entry_id ? a->entry_id : "", b->entry_id ? b->entry_id : "");
+	return same ? same : (int)a->in - (int)b->in;
+}
+
+static void print_hits(struct search *p, const struct grove_hit_session *s)
+{
+	const struct grove_hit **list = cli_realloc(NULL, s->nr, sizeof(*list));
+
+	for (size_t i = 0; i < s->nr; i++)
+		list[i] = s->hits[i];
+	qsort(list, s->nr, sizeof(*list), by_time);
+	for (size_t i = 0; i < s->nr; i++)
+		print_hit(p, list[i]);
+	free(list);
+}
+
 static void print_people(struct search *p)
 {
 	struct out *o = &p->c->out;
@@ -453,9 +479,10 @@ static void print_people(struct search *p)
 		else if (i && !p->sessions)
 			out_puts(o, "\n");
 		print_session(p, s);
-		for (size_t j = 0; j < s->nr && !p->sessions; j++)
-			print_hit(p, s->hits[j]);
-		if (s->more && !p->sessions) {
+		if (p->sessions)
+			continue;
+		print_hits(p, s);
+		if (s->more) {
 			out_style(o, OUT_DIM);
 			out_printf(o, "  … %llu more in this session\n", (unsigned long long)s->more);
 			out_style(o, OUT_PLAIN);

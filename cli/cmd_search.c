@@ -538,6 +538,8 @@ static int report(struct search *p)
 	else if (all > shown)
 		cli_warn(c, "%llu of %s%llu %s; see --limit", (unsigned long long)shown, p->about.more ? "more than " : "",
 			 (unsigned long long)all, p->sessions ? "sessions" : "matches");
+	if (p->counts && p->about.more)
+		cli_warn(c, "only the best %llu matches were counted", (unsigned long long)p->about.total);
 	return out_failed(&c->out) ? GROVE_EIO : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "handlers.h"
 #include "held.h"
 #include "opened.h"
+#include "recent.h"
 #include "reply.h"
 #include "route.h"
 #include "programs/indexer.h"
@@ -432,7 +433,7 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	w->agent = query_text(r, "agent");
 	w->project = query_text(r, "project");
 	w->limit = LIMIT_DEFAULT;
-	o->flags = GROVE_LIST_ALL | GROVE_LIST_BOUNDED;
+	o->flags = GROVE_LIST_ALL | GROVE_LIST_BOUNDED | (auth_limited(&r->who) ? 0 : GROVE_LIST_NOTED);
 	o->cwd = query_text(r, "cwd");
 	o->query = query_text(r, "q");
 	if (o->query && !*o->query)
@@ -505,6 +506,8 @@ int get_sessions(struct request *r)
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);
+	if (!rc && grove_list_holds(l) && (r->shown = shown_new_list(r->server->recent, l, r->server->openers, open)))
+		return 0;
 	opened_give_back(r->server->openers, open);
 	grove_list_free(l);
 	return rc;

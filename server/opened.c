@@ -110,6 +110,16 @@ int opened_now(struct openers *o, struct grove *g, struct opened_set **out)
 	return rc;
 }
 
+int opened_holds(struct openers *o, const struct opened_set *set)
+{
+	int yes;
+
+	pthread_mutex_lock(&o->lock);
+	yes = o->last == set && now_ms() - set->time < FRESH_MS;
+	pthread_mutex_unlock(&o->lock);
+	return yes;
+}
+
 struct opened_set *opened_last(struct openers *o)
 {
 	struct opened_set *s;

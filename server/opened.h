@@ -28,6 +28,8 @@ void opened_free(struct openers *o);
 /* Gets the current set, using `g`; give it back. */
 int opened_now(struct openers *o, struct grove *g, struct opened_set **out);
 /* Returns the latest set without looking again, or NULL if there is none. Give it back. */
+/* Returns true if `set` is what opened_now() would give without looking. */
+int opened_holds(struct openers *o, const struct opened_set *set);
 struct opened_set *opened_last(struct openers *o);
 void opened_give_back(struct openers *o, struct opened_set *set);
 /* Finds who has the session with this path or id open, or NULL. `len` is the id's length. */

@@ -3,6 +3,7 @@
  */
 #include "recent.h"
 #include "auth.h"
+#include "opened.h"
 #include "reply.h"
 #include "tokens.h"
 
@@ -57,10 +58,22 @@ struct shown *shown_new(struct recent *all, const char *path, const char *store,
 	return NULL;
 }
 
+struct shown *shown_new_list(struct recent *all, struct grove_list *l, struct openers *openers, struct opened_set *open)
+{
+	struct shown *s = calloc(1, sizeof(*s));
+
+	if (s)
+		*s = (struct shown){ .list = l, .openers = openers, .open = open, .era = atomic_load(&all->era) };
+	return s;
+}
+
 void shown_free(struct shown *s)
 {
 	if (!s)
 		return;
+	grove_list_free(s->list);
+	if (s->open)
+		opened_give_back(s->openers, s->open);
 	free(s->path);
 	free(s->store);
 	free(s->cwd);
@@ -72,11 +85,13 @@ static int is_settled(const struct stat *file)
 	return wall_ms() - ((int64_t)file->st_mtim.tv_sec * 1000 + file->st_mtim.tv_nsec / 1000000) > SETTLED_MS;
 }
 
-/* Returns true if the file has not changed. */
+/* Returns true if nothing has changed. */
 static int still_holds(const struct shown *s)
 {
 	struct stat now;
 
+	if (s->list)
+		return opened_holds(s->openers, s->open) && grove_list_holds(s->list);
 	return !stat(s->path, &now) && now.st_ino == s->file.st_ino && now.st_dev == s->file.st_dev &&
 	       now.st_size == s->file.st_size && now.st_mtim.tv_sec == s->file.st_mtim.tv_sec &&
 	       now.st_mtim.tv_nsec == s->file.st_mtim.tv_nsec;
@@ -141,7 +156,7 @@ void recent_forget(struct recent *all, const char *path)
 	atomic_fetch_add(&all->era, 1);
 	pthread_mutex_lock(&all->lock);
 	for (unsigned i = 0; i < SLOTS; i++)
-		if (all->slot[i] && !strcmp(all->slot[i]->of->path, path))
+		if (all->slot[i] && all->slot[i]->of->path && !strcmp(all->slot[i]->of->path, path))
 			drop(all, &all->slot[i]);
 	pthread_mutex_unlock(&all->lock);
 }
@@ -168,8 +183,8 @@ static struct kept **slot_of(struct recent *all, const char *target, const char 
  */
 int recent_wants(const struct request *r)
 {
-	return r->shown && r->raw && r->status == 200 && *r->etag && !r->stream && r->file < 0 && !r->nr_headers &&
-	       !r->close && r->peer->loopback && is_settled(&r->shown->file);
+	return r->shown && r->raw && r->status == 200 && (*r->etag || r->shown->list) && !r->stream && r->file < 0 && !r->nr_headers &&
+	       !r->close && r->peer->loopback && (r->shown->list || is_settled(&r->shown->file));
 }
 
 void recent_keep(struct recent *all, struct request *r, struct MHD_Response *response)
@@ -220,8 +235,8 @@ int recent_answer(struct recent *all, struct request *r, enum MHD_Result *out)
 
 	if (!k)
 		return 0;
-	good = auth_allows(&r->who, k->of->store, k->of->cwd) && still_holds(k->of);
-	if (good && reply_has_etag(r, k->etag)) {
+	good = (k->of->list ? !auth_limited(&r->who) : auth_allows(&r->who, k->of->store, k->of->cwd)) && still_holds(k->of);
+	if (good && *k->etag && reply_has_etag(r, k->etag)) {
 		*out = reply_queue(r);
 	} else if (good) {
 		r->status = 200;

@@ -293,7 +293,7 @@ const struct route routes[] = {
 	  "Exchanges the one-time code, or a token, for a cookie.", NULL, exchange_body, .status = 204 },
 	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Invalidates the cookie.", .status = 204 },
 
-	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, newest first.", list_query,
+	{ "GET", API "/sessions", SCOPE_READ, PACE_SHARED, get_sessions, "Sessions, newest first.", list_query,
 	  .answer = "sessions:a next:s0 total:i rev:i facets?:o", .wide = 1 },
 	{ "POST", API "/sessions", SCOPE_WRITE, PACE_SLOW, post_session, "Creates a session.", NULL, create_body,
 	  .status = 201,

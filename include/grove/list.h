@@ -114,7 +114,8 @@ enum grove_list_flags {
 	 * GROVE_NO_COUNT, and it has no shape. For lists that must not take long, while
 	 * another one counts.
 	 */
-	GROVE_LIST_BOUNDED = 1024
+	GROVE_LIST_BOUNDED = 1024,
+	GROVE_LIST_NOTED = 2048   /* notes what the list is made from, for grove_list_holds() */
 };
 
 struct grove_list_options {
@@ -156,6 +157,14 @@ GROVE_API int grove_list_text(const struct grove_list *l, size_t i, struct grove
  * without opening the session. GROVE_ENOTFOUND: there is none.
  */
 GROVE_API int grove_list_value(const struct grove_list *l, size_t i, const char *name, struct grove_buf *out);
+/*
+ * Returns 1 if nothing has changed that the list was made from, with GROVE_LIST_NOTED, so that
+ * another one would be the same. Returns 0 if something has, or if that cannot be told: always
+ * with a store that is no directory, with `cwd`, GROVE_LIST_COST or GROVE_LIST_EXPIRING, for
+ * more than some hundred sessions, and for a tenth of a second after each change. Takes a few
+ * microseconds per session. Many threads may ask at once.
+ */
+GROVE_API int grove_list_holds(const struct grove_list *l);
 GROVE_API void grove_list_free(struct grove_list *l);
 
 enum grove_find_flags {

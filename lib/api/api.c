@@ -163,6 +163,11 @@ const struct grove_list_item *grove_list_at(const struct grove_list *l, size_t i
 	return i < l->nr ? &l->info[i] : NULL;
 }
 
+int grove_list_holds(const struct grove_list *l)
+{
+	return grove__list_holds(l);
+}
+
 void grove_list_free(struct grove_list *l)
 {
 	if (!l)

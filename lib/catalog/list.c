@@ -367,6 +367,13 @@ static int list_task(struct lister *li, struct grove__list_reader *r, struct gro
 		rc = add_shape(li, r, &x, &info, &why);
 	if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
 		report(li, t, &why);
+	if (li->out->noted && (x.part || x.unsettled || x.l.asked)) {
+		pthread_mutex_lock(&li->lock);
+		li->out->fragile |= x.part || x.unsettled;
+		if (x.l.asked)
+			grove__list_made_with(li->out, t->path, x.l.asked, &t->st);
+		pthread_mutex_unlock(&li->lock);
+	}
 	shown = !hit && rc != GROVE_ENOMEM;
 	lasts = x.known && grove__catalog_lasts(li->catalog);
 	if (shown)
@@ -570,6 +577,9 @@ static int gather_and_read(struct lister *li)
 	int rc;
 
 	li->need = SIZE_MAX;
+	if (li->opt->flags & GROVE_LIST_NOTED && !li->cwd &&
+	    !(li->opt->flags & (GROVE_LIST_COST | GROVE_LIST_EXPIRING | GROVE_LIST_REMEMBERED)))
+		grove__list_made_of(li->g, li->out);
 	grove__pool_begin_one(&loader, load, li);
 	rc = gather(li);
 	li->need = rc ? 0 : li->nr;
@@ -578,6 +588,8 @@ static int gather_and_read(struct lister *li)
 	if (!rc)
 		grove__pool_run(li->nr, work, li);
 	grove__pool_end(&loader);
+	for (size_t i = 0; i < li->nr && li->out->noted && !li->out->fragile; i++)
+		grove__list_made_with(li->out, li->tasks[i].path, NULL, &li->tasks[i].st);
 	/* where it is a matter of milliseconds, nothing is tidied up */
 	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc;
 	grove__catalog_close(li->catalog, all, &li->out->known);
@@ -826,6 +838,7 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 void grove__list_release(struct grove_list *l)
 {
 	free(l->info);
+	free(l->sources);
 	grove__arena_release(&l->texts);
 	grove__arena_release(&l->known);
 }

@@ -17,6 +17,9 @@ struct grove_list {
 	size_t nr, cap;
 	struct grove__arena texts;
 	struct grove__arena known;   /* texts from the catalog */
+	struct grove__list_source *sources;   /* what it was made from */
+	size_t nr_sources, cap_sources;
+	bool noted, fragile;         /* that is asked for; it cannot be told whether it has changed */
 };
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
@@ -49,6 +52,13 @@ int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
  * level. `by_time`: sorts by the latest time of anything below. GROVE_ENOMEM.
  */
 int grove__list_thread(struct grove_list *l, bool by_time);
+/* list_made.c: notes what a list is made from: directories before they are read … */
+void grove__list_made_of(struct grove *g, struct grove_list *l);
+/* … and a file, in the state that it had before that; with `asked`, files next to it instead. */
+void grove__list_made_with(struct grove_list *l, const char *path, const char *asked,
+			   const struct grove__log_state *was);
+/* False, too, if nothing was noted or something changes without a trace. */
+bool grove__list_holds(const struct grove_list *l);
 /* list_text.c: what was said in a session. */
 int grove__list_said(struct grove *g, const struct grove__list_place *at, struct grove_buf *out,
 		     struct grove_detail *d);

@@ -178,7 +178,7 @@ static bool is_bounded(const struct grove__list_reader *r)
 static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 		     struct grove__list_one *x, struct grove_detail *d)
 {
-	bool more = is_bounded(r) && x->log.tail == x->log.bytes && x->log.tail > GROVE__LIST_MOST;
+	bool more = is_bounded(r) && !x->log.by_line && x->log.tail > GROVE__LIST_MOST;
 	struct grove__scan_part p = { .until = more ? GROVE__LIST_MOST : x->log.tail,
 				      .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_head_line, .payload = x };

@@ -339,6 +339,17 @@ def types_like_roles(file):
     return replace(file, wrong, lambda e: {**e, "type": e["message"]["role"]})
 
 
+def no_role(file, question, theirs, ours):
+    """The same texts, of a message that does not say who said it."""
+    bare = any(isinstance(e.get("message"), dict) and "role" not in e["message"] for e in file.entries())
+    return bare and [t.split()[1] for t in theirs] == [t.split()[1] for t in ours] if isinstance(theirs, list) else False
+
+
+def above_a_bare_attachment(file, question, theirs, ours):
+    return any(e.get("uuid") == ours and e.get("parentUuid") == theirs and e.get("type") == "attachment" and "attachment" not in e
+               for e in file.entries())
+
+
 def titles_are_texts(file):
     def wrong(e):
         return e.get("type") in ("custom-title", "ai-title") and not isinstance(e.get("customTitle", e.get("aiTitle", "")), str)
@@ -351,9 +362,12 @@ def ends_above_another(file, question, theirs, ours):
     return bool(chain) and any(e.get("parentUuid") == chain[-1].get("uuid") for e in chain[:-1])
 
 
-def impossible_times(file, question, theirs, ours):
-    """The program finds no conversation where the only prompt has a time that no clock shows."""
-    return "No conversation found" in str(theirs) and any(not is_time(e.get("timestamp")) for e in file.entries() if "uuid" in e)
+def passed_over(file, question, theirs, ours):
+    """The program finds no conversation in what it does not take for one."""
+    def odd(e):
+        message = e.get("message")
+        return not is_time(e.get("timestamp")) or isinstance(message, dict) and "content" not in message or "compactMetadata" in e
+    return "No conversation found" in str(theirs) and any(odd(e) for e in file.entries() if "uuid" in e)
 
 
 def is_time(text):
@@ -431,10 +445,14 @@ OMP = [
     SHORT_SUMMARY,
     Known("omp", "an entry without an id, or with one that is not a string, and parents that are not strings", frozenset(["tree"]),
           excuses=ids_are_values),
+    Known("omp", "a reply without `usage`, or a message entry without its message", mend=no_empty_messages),
     Known("omp", "an empty title slot", frozenset(["name"]), mend=slot_is_right),
 ]
 
 NO_SESSION = "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone"
+PASSED_OVER = ("nothing but records that the program passes over: a prompt without content or with a time that no clock shows "
+               "(`10:00:90`), or what a boundary keeps")
+ROLES = "a record whose `type` and role contradict each other, or that has no role"
 CIRCLE = "a cycle of three or more, or one that runs through a repeated uuid"
 SIDE_PROMPT = Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts)
 SDK = [
@@ -456,10 +474,12 @@ CLI = [
     Known("cli", "records of a reply with other replies between them", excuses=in_far_parts),
     Known("cli", NO_SESSION, excuses=nothing_to_resume),
     Known("cli", CIRCLE, excuses=in_a_long_circle),
-    Known("cli", "a record whose `type` and role contradict each other", mend=types_like_roles),
+    Known("cli", ROLES, mend=types_like_roles),
+    Known("cli", ROLES, frozenset(["sent"]), excuses=no_role),
+    Known("cli", "an attachment record that lacks its attachment, at the end", frozenset(["parent"]), excuses=above_a_bare_attachment),
     Known("cli", "a title that is not a text", mend=titles_are_texts),
     Known("cli", "a record whose parent comes after it, at the end of the file", excuses=ends_above_another),
-    Known("cli", "a time that no clock shows (`10:00:90`), if no other prompt is left", excuses=impossible_times),
+    Known("cli", PASSED_OVER, excuses=passed_over),
     Known("cli", "the conversation ends with a reply of nothing but thinking or blanks", frozenset(["parent"]),
           excuses=below_what_is_sent),
 ]

@@ -153,35 +153,44 @@ static int keep_out(struct grove_storage *st, int fd, bool *locked)
 	return err == -ETIMEDOUT ? -EBUSY : 0;
 }
 
-/*
- * Locks the file against other grove writers, and compares its size. *fd is -1 if there is
- * no file; otherwise call files_let_go().
- */
-static int files_hold(struct grove_storage *st, const char *path, uint64_t expect, int *fd)
+/* Locks the file that has this name, even if it was replaced meanwhile. */
+static int open_locked(struct grove_storage *st, const char *path, int *fd, bool *locked, uint64_t *size)
 {
-	bool locked;
-	uint64_t size = 0;
-	unsigned nlink = 1;
-	int err = grove__sys_open(path, O_RDWR, 0, fd);
+	unsigned nlink = 0;
+	int err = 0;
 
-	if (err) {
-		*fd = -1;
-		return err != -ENOENT ? err : expect ? -ECANCELED : 0;
+	while (!err && !nlink) {
+		err = grove__sys_open(path, O_RDWR, 0, fd);
+		if (err)
+			break;
+		err = keep_out(st, *fd, locked);
+		if (!err)
+			err = grove__sys_size(*fd, size, &nlink);
+		if (err || !nlink)
+			grove__sys_close(*fd);
 	}
-	err = keep_out(st, *fd, &locked);
-	if (!err)
-		err = grove__sys_size(*fd, &size, &nlink);
-	/* without a name, it was replaced while we waited */
-	if (!err && (size != expect || !nlink))
-		err = -ECANCELED;
+	if (err)
+		*fd = -1;
 	return err;
 }
 
-static void files_let_go(int fd)
+/*
+ * Keeps other grove writers out until *fd is closed, if the file has the `expect` bytes (NULL:
+ * nothing is expected, and nothing done). *fd is -1 if there is no file.
+ */
+static int files_hold(struct grove_storage *st, const char *path, const uint64_t *expect, int *fd)
 {
-	/* closing it releases the lock */
-	if (fd >= 0)
-		grove__sys_close(fd);
+	uint64_t size = 0;
+	bool locked;
+	int err;
+
+	*fd = -1;
+	if (!expect)
+		return 0;
+	err = open_locked(st, path, fd, &locked, &size);
+	if (err && err != -ENOENT)
+		return err;
+	return size == *expect ? 0 : -ECANCELED;
 }
 
 /* If the old file is locked, locks its replacement, too. *fd is -1 if it is not. */
@@ -245,7 +254,7 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 				       : grove__sys_rename(temp.ptr, target.ptr);
 		if (err) {
 			grove__sys_unlink(temp.ptr);
-			files_let_go(next);
+			grove__sys_close(next);
 		} else {
 			lock_moves(st, &old, next);
 			err = waits(st) ? sync_name(target.ptr, made_dirs) : 0;
@@ -259,14 +268,14 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 static int files_write(struct grove_storage *st, const char *path, struct grove_slice bytes,
 		       const uint64_t *expect)
 {
-	int fd = -1, err = expect ? files_hold(st, path, *expect, &fd) : 0;
+	int fd, err = files_hold(st, path, expect, &fd);
 
 	if (!err)
 		err = replace_file(st, path, bytes, expect && fd < 0);
 	/* somebody created it first */
 	if (expect && fd < 0 && err == -EEXIST)
 		err = -ECANCELED;
-	files_let_go(fd);
+	grove__sys_close(fd);
 	return err;
 }
 
@@ -360,46 +369,26 @@ static int change_locked(struct grove_storage *st, int fd, grove__storage_line_f
 	return err;
 }
 
-/* Locks the file that has this name, even if it was replaced meanwhile. */
-static int open_locked(struct grove_storage *st, const char *path, int *fd, bool *locked)
-{
-	uint64_t size;
-	unsigned nlink;
-	int err;
-
-	for (;;) {
-		err = grove__sys_open(path, O_RDWR, 0, fd);
-		if (err)
-			return err;
-		err = keep_out(st, *fd, locked);
-		if (!err)
-			err = grove__sys_size(*fd, &size, &nlink);
-		if (!err && nlink)
-			return 0;
-		grove__sys_close(*fd);
-		if (err)
-			return err;
-	}
-}
-
 static int files_change_line(struct grove_storage *st, const char *path, grove__storage_line_fn *fn,
 			     void *payload)
 {
+	uint64_t size;
 	bool locked;
-	int fd, err = open_locked(st, path, &fd, &locked);
+	int fd, err = open_locked(st, path, &fd, &locked, &size);
 
 	if (err)
 		return err;
 	err = change_locked(st, fd, fn, payload);
-	files_let_go(fd);
+	grove__sys_close(fd);
 	return err;
 }
 
 static int files_lock(struct grove_storage *st, const char *path, struct grove__storage_lock *lock)
 {
 	struct grove__sys_stat s;
+	uint64_t size;
 	bool locked;
-	int err = open_locked(st, path, &lock->fd, &locked);
+	int err = open_locked(st, path, &lock->fd, &locked, &size);
 
 	if (err)
 		return err;
@@ -416,7 +405,7 @@ static int files_lock(struct grove_storage *st, const char *path, struct grove__
 
 static void files_unlock(struct grove__storage_lock *lock)
 {
-	files_let_go(lock->fd);
+	grove__sys_close(lock->fd);
 }
 
 static int files_rename(struct grove_storage *st, const char *from, const char *to)
@@ -448,13 +437,13 @@ static int files_rename(struct grove_storage *st, const char *from, const char *
 
 static int files_unlink(struct grove_storage *st, const char *path, const uint64_t *expect)
 {
-	int fd = -1, err = expect ? files_hold(st, path, *expect, &fd) : 0;
+	int fd, err = files_hold(st, path, expect, &fd);
 
 	if (!err)
 		err = grove__sys_unlink(path);
 	else if (expect && fd < 0 && err == -ECANCELED)
 		err = -ENOENT;
-	files_let_go(fd);
+	grove__sys_close(fd);
 	return err;
 }
 

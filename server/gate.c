@@ -39,6 +39,7 @@ static const char *header(const struct request *r, const char *name)
 struct seen {
 	unsigned host, length, transfer, origin, authorization, type, site;
 	unsigned odd;    /* names that are not valid */
+	unsigned cut;    /* values with a CR, where another program may see their end */
 };
 
 static int begins(const char *name, const char *with)
@@ -65,7 +66,7 @@ static enum MHD_Result count(void *payload, enum MHD_ValueKind kind, const char 
 	struct seen *s = payload;
 
 	(void)kind;
-	(void)value;
+	s->cut += value && strchr(value, '\r');
 	s->host += !strcasecmp(name, "Host");
 	s->length += !strcasecmp(name, "Content-Length");
 	s->transfer += !strcasecmp(name, "Transfer-Encoding");
@@ -98,6 +99,8 @@ static unsigned is_one(struct request *r)
 	MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count, &s);
 	if (s.odd)
 		status = refuse(r, 400, GROVE_EINVAL, "the name of a header is invalid");
+	else if (s.cut)
+		status = refuse(r, 400, GROVE_EINVAL, "the value of a header is invalid");
 	else if (s.host != 1)
 		status = refuse(r, 400, GROVE_EINVAL, "a request must have exactly one Host header");
 	else if (s.length > 1 || s.transfer > 1 || (s.length && s.transfer))

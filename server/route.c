@@ -456,7 +456,8 @@ const struct route *route_find(struct request *r, unsigned *methods)
 			return &routes[i];
 		*methods |= method_bit(routes[i].method);
 	}
-	if (*methods || !strcmp(first, "api") || !strcmp(first, "metrics"))
+	/* //x/ would be another server's address to a browser */
+	if (*methods || !strcmp(first, "api") || !strcmp(first, "metrics") || (!*first && r->target.nr_segments > 1))
 		return NULL;
 	memset(r->capture, 0, sizeof(r->capture));
 	*methods = method_bit("GET");

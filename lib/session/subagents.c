@@ -47,17 +47,17 @@ struct finding {
 	struct grove_detail *d;
 };
 
-static bool is(const char *str, struct grove_slice s)
+static bool is_text(const char *str, struct grove_slice s)
 {
 	return grove__slice_is(s, str);
 }
 
-static struct found *agent(struct finding *f, struct grove_slice group, struct grove_slice id)
+static struct found *agent_with(struct finding *f, struct grove_slice group, struct grove_slice id)
 {
 	struct found *x;
 
 	for (size_t i = 0; i < f->nr; i++)
-		if (is(f->all[i].id, id) && is(f->all[i].group, group))
+		if (is_text(f->all[i].id, id) && is_text(f->all[i].group, group))
 			return &f->all[i];
 	if (grove__array_room(&f->all, &f->cap, f->nr, sizeof(*f->all)))
 		return NULL;
@@ -72,7 +72,7 @@ static struct found *agent(struct finding *f, struct grove_slice group, struct g
 	return x;
 }
 
-static int look(void *payload, const char *name, uint64_t size, bool log)
+static int note_file(void *payload, const char *name, uint64_t size, bool log)
 {
 	struct finding *f = payload;
 	struct grove_slice id, group;
@@ -84,7 +84,7 @@ static int look(void *payload, const char *name, uint64_t size, bool log)
 	(void)log;
 	if (what == AGENT_NONE)
 		return 0;
-	x = agent(f, group, id);
+	x = agent_with(f, group, id);
 	if (!x)
 		return grove__fail_nomem(f->d);
 	where = what == AGENT_LOG ? &x->log : &x->meta;
@@ -110,7 +110,7 @@ static void found_release(struct found *x)
 }
 
 /* The metadata of an agent may be in another group than its log. */
-static void join(struct finding *f)
+static void join_files(struct finding *f)
 {
 	for (size_t i = 0; i < f->nr; i++) {
 		struct found *meta = &f->all[i];
@@ -136,10 +136,10 @@ static void join(struct finding *f)
 
 static int find_all(struct finding *f)
 {
-	int rc = grove__beside_list(f->at->store, &f->at->key, look, f, f->d);
+	int rc = grove__beside_list(f->at->store, &f->at->key, note_file, f, f->d);
 
 	if (!rc)
-		join(f);
+		join_files(f);
 	if (!rc && f->nr)
 		qsort(f->all, f->nr, sizeof(*f->all), by_name);
 	return rc;
@@ -181,8 +181,8 @@ static int add_session_id(struct grove_buf *out, const char *log)
 	return grove__buf_add_slice(out, name);
 }
 
-static int tell(const struct place *p, const struct found *x, grove_subagent_fn *fn, void *payload,
-		struct grove_detail *d)
+static int report_agent(const struct place *p, const struct found *x, grove_subagent_fn *fn, void *payload,
+			struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
 	struct grove__agent_meta m = { 0 };
@@ -234,7 +234,7 @@ int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *
 	if (!rc && !(s->at.sub && *s->at.sub))
 		rc = find_all(&f);
 	for (size_t i = 0; i < f.nr && !rc; i++)
-		rc = tell(&p, &f.all[i], fn, payload, d);
+		rc = report_agent(&p, &f.all[i], fn, payload, d);
 	finding_release(&f);
 	return rc;
 }

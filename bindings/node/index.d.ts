@@ -341,6 +341,8 @@ export interface UsageRow {
   cacheWrite: number;
   totalTokens: number;
   cost: number | null;
+  /** The part of the cost that is estimated from list prices. */
+  estimated?: number;
   [name: string]: any;
 }
 

@@ -57,25 +57,36 @@ struct grove_slice grove__claude_billed_to(struct grove_slice request, struct gr
 	return grove__json_type_of(session) == JSON_STRING ? session : grove__slice(NULL, 0);
 }
 
-/* Is the name somewhere in the line, but not in the message, which is most of it? */
-static bool names(struct grove_slice line, struct grove_slice message, const char *name)
+/* Is the name in these bytes? Its letter `at` is rare, so this is faster than memmem(), which prepares a table. */
+static bool has_name(const char *from, const char *end, const char *name, size_t at)
 {
-	const char *end = line.ptr + line.len, *after = message.ptr ? message.ptr + message.len : line.ptr;
+	size_t len = strlen(name);
 
-	return memmem(after, (size_t)(end - after), name, strlen(name)) ||
-	       (message.ptr && memmem(line.ptr, (size_t)(message.ptr - line.ptr), name, strlen(name)));
+	for (const char *p = from; (p = memchr(p, name[at], (size_t)(end - p))); p++)
+		if ((size_t)(p - from) >= at && (size_t)(end - p) >= len - at && !memcmp(p - at, name, len))
+			return true;
+	return false;
+}
+
+static bool has_origin(const char *from, const char *end)
+{
+	return has_name(from, end, "requestSessionId", strlen("re")) || has_name(from, end, "forkedFrom", strlen("forked"));
 }
 
 /* Only copies have these members, so they are not in the table either. */
 static struct grove_slice billed_elsewhere(const struct grove__json_line *l, const char *line)
 {
 	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
-	struct grove_slice message = grove__json_span_of(l, line, CLAUDE_M_MESSAGE), none = { NULL, 0 };
+	static const char *const members[] = { "requestSessionId", "forkedFrom" };
+	struct grove_slice message = grove__json_span_of(l, line, CLAUDE_M_MESSAGE), none = { NULL, 0 }, found[2];
+	const char *end = value.ptr + value.len;
 
-	if (!names(value, message, "requestSessionId") && !names(value, message, "forkedFrom"))
+	/* most of the line is the message */
+	if (message.ptr ? !has_origin(value.ptr, message.ptr) && !has_origin(message.ptr + message.len, end)
+			: !has_origin(value.ptr, end))
 		return none;
-	return grove__claude_billed_to(grove__json_get(value, "requestSessionId"),
-				       grove__json_get(value, "forkedFrom"), none);
+	grove__json_get_all(value, members, 2, found);
+	return grove__claude_billed_to(found[0], found[1], none);
 }
 
 int grove__claude_billed(const struct grove__json_line *l, const char *line,

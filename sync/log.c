@@ -24,6 +24,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BATCH_BYTES ((size_t)4 << 20)
 #define BATCH_LINES 4096
@@ -735,9 +736,11 @@ static int look_again(struct work *w, struct remote_log *there, int *is_there)
 /* What was carried here is as old as it is there; that of the session's own log is set in the end. */
 static void keep_time(const struct work *w)
 {
-	int64_t ms = w->here.modified > w->there.modified ? w->here.modified : w->there.modified;
+	/* nothing comes from the future */
+	int64_t now = (int64_t)time(NULL) * 1000, there = w->there.modified < now ? w->there.modified : now;
+	int64_t ms = w->here.modified > there ? w->here.modified : there;
 
-	if (w->j->s->dry || !w->there.modified || !(w->pulled || (w->j->hydrated && !*w->sub)))
+	if (w->j->s->dry || there <= 0 || !(w->pulled || (w->j->hydrated && !*w->sub)))
 		return;
 	if (*w->sub)
 		grove_carry_set_modified(w->j->carry, w->sub, ms);

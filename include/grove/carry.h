@@ -154,7 +154,7 @@ GROVE_API int grove_carry_append(struct grove_carry *c, const struct grove_slice
 
 /*
  * Sets when a log was last written to: lines that are carried do not make a session look
- * new. `sub` as in grove_carry_state().
+ * new. `sub` as in grove_carry_state(). GROVE_EINVAL if it is before 1970 or absurd.
  */
 GROVE_API int grove_carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms);
 

@@ -250,6 +250,8 @@ int grove__carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms
 	struct grove_key key = { c->at.project, c->at.session, "" };
 	int rc = 0;
 
+	if (ms < 0 || ms > INT64_MAX / 1000000)
+		return grove__fail(d, GROVE_EINVAL, NULL, "not a time");
 	if (!c->there)
 		return grove__fail(d, GROVE_ENOTFOUND, NULL, "there is no such session yet");
 	if (sub && *sub) {

@@ -40,6 +40,7 @@ unsigned reply_status(int code)
 	case GROVE_EFULL:
 		return 507;
 	case GROVE_ECANCELLED:
+	case GROVE_EAWAY:
 		return 503;
 	default:
 		return 500;

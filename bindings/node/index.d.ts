@@ -69,7 +69,7 @@ export interface Context {
 
 export type ErrorCode =
   | "NOMEM" | "IO" | "INVAL" | "NOTFOUND" | "EXIST" | "CONFLICT" | "DAMAGED" | "JSON" | "NOTSUP" | "STALE" | "TOOBIG"
-  | "CANCELLED" | "AMBIGUOUS" | "ACCESS" | "FULL";
+  | "CANCELLED" | "AMBIGUOUS" | "ACCESS" | "FULL" | "AWAY";
 
 export class GroveError extends Error {
   readonly code: ErrorCode | (string & {});

@@ -40,7 +40,8 @@ enum grove_error {
 	GROVE_ECANCELLED = -12,/* a callback asked to stop */
 	GROVE_EAMBIGUOUS = -13,/* a prefix that matches several sessions or entries */
 	GROVE_EACCESS = -14,   /* permission denied */
-	GROVE_EFULL = -15      /* no space left, or a quota or the file size limit exceeded */
+	GROVE_EFULL = -15,     /* no space left, or a quota or the file size limit exceeded */
+	GROVE_EAWAY = -16      /* the store does not answer; nothing was stored */
 };
 
 /* Bytes that somebody else owns. Not necessarily NUL-terminated. */

@@ -128,6 +128,7 @@ static const struct {
 	{ GROVE_EAMBIGUOUS, "AMBIGUOUS", "ambiguous" },
 	{ GROVE_EACCESS, "ACCESS", "permission denied" },
 	{ GROVE_EFULL, "FULL", "no space left" },
+	{ GROVE_EAWAY, "AWAY", "does not answer" },
 };
 
 const char *grove_strerror(int code)

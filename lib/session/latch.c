@@ -13,7 +13,7 @@
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d)
 {
 	/* an invalid argument is not a failure of the disk */
-	if (!s->at.dialect || (rc != GROVE_EIO && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->write.latch ||
+	if (!s->at.dialect || (rc != GROVE_EIO && rc != GROVE_EAWAY && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->write.latch ||
 	    s->latch || !d)
 		return rc;
 	s->latch = malloc(sizeof(*s->latch));

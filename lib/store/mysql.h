@@ -45,7 +45,7 @@ struct mysql_place {
 /* Options for tests; 0 is the default. */
 struct grove__mysql_options {
 	const struct grove__sql_schema *schema;
-	unsigned connect_s;    /* to wait for a host: 5 */
+	unsigned connect_s;    /* to wait for a host: 5, in brief works 2 */
 	unsigned answer_s;     /* to wait for an answer: 60 */
 	unsigned lock_s;       /* to wait for another writer: 10 */
 	unsigned patience_ms;  /* to try again in all: 20000 */
@@ -76,6 +76,10 @@ struct mysql_store {
 	size_t host;           /* the one that answered last */
 	uint64_t epoch;        /* counts connections that broke; never 0 */
 	bool answered;         /* at least once; atomic */
+	bool away;             /* nobody answered when last asked, */
+	int64_t ask_ns;        /* and will not be asked before this moment, */
+	int64_t pause_ns;      /* which is that long after the last try */
+	char why[320];         /* what that try said */
 	uint64_t again;        /* number of retries, for tests; atomic */
 };
 

@@ -6,6 +6,12 @@
  * deadlock, a node that is joining, a host that is gone) is not reported before it has
  * had time to pass.
  *
+ * Those who only read are told soon that nobody answers (GROVE_EAWAY), because they have
+ * other stores to ask: after a second without a byte, if no new connection is made within
+ * another one either. A server that accepts one is busy, and gets more. That nobody answers
+ * is remembered: after a pause, which grows, one thread tries again, and the others are
+ * told at once what is known.
+ *
  * On a cluster, a read first waits until its node has what was committed on the others
  * (wsrep_sync_wait), unless it follows one that did.
  */
@@ -17,6 +23,7 @@
 #include "sys/remote.h"
 
 #include <errmsg.h>
+#include <ma_pvio.h>
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +32,9 @@
 enum {
 	CONNECT_S = 5,
 	ANSWER_S = 60,
+	BRIEF_S = 1,
+	PAUSE_FIRST_MS = 1000,
+	PAUSE_LAST_MS = 4000,
 	SILENCE_S = 15,             /* even a busy host answers sooner */
 	LOCK_S = 10,
 	PATIENCE_MS = 20000,
@@ -177,16 +187,50 @@ static unsigned or_usual(unsigned wanted, unsigned usual)
 	return wanted ? wanted : usual;
 }
 
-static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct mysql_host *h)
+static unsigned smaller(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* How long to wait for a host, and for an answer of one that is connected. */
+struct patience {
+	unsigned connect_s, answer_s;
+};
+
+static struct patience patience(const struct mysql_store *s, bool brief)
+{
+	struct patience p = { or_usual(s->opt.connect_s, CONNECT_S), or_usual(s->opt.answer_s, ANSWER_S) };
+
+	/* of several hosts the next one may answer; a host that has answered does so sooner */
+	if (brief) {
+		bool soon = s->place.nr_hosts > 1 || __atomic_load_n(&s->answered, __ATOMIC_ACQUIRE);
+
+		p.connect_s = smaller(p.connect_s, soon ? BRIEF_S : 2 * BRIEF_S);
+		p.answer_s = smaller(p.answer_s, soon ? BRIEF_S : 2 * BRIEF_S);
+	}
+	return p;
+}
+
+/* The library sets this only before it connects. The time counts from the last byte. */
+static void set_patience(struct mysql_conn *c, unsigned answer_s)
+{
+	MARIADB_PVIO *io = c->db->net.pvio;
+
+	if (!io)
+		return;
+	io->methods->set_timeout(io, PVIO_READ_TIMEOUT, (int)answer_s);
+	io->methods->set_timeout(io, PVIO_WRITE_TIMEOUT, (int)answer_s);
+}
+
+static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct mysql_host *h,
+		       struct patience wait)
 {
 	const struct mysql_place *p = &s->place;
-	unsigned connect = or_usual(s->opt.connect_s, CONNECT_S);
-	unsigned answer = or_usual(s->opt.answer_s, ANSWER_S);
 	enum mysql_protocol_type tcp = MYSQL_PROTOCOL_TCP;
 	my_bool yes = 1;
-	int rc = mysql_options(c->db, MYSQL_OPT_CONNECT_TIMEOUT, &connect) ||
-		 mysql_options(c->db, MYSQL_OPT_READ_TIMEOUT, &answer) ||
-		 mysql_options(c->db, MYSQL_OPT_WRITE_TIMEOUT, &answer) ||
+	int rc = mysql_options(c->db, MYSQL_OPT_CONNECT_TIMEOUT, &wait.connect_s) ||
+		 mysql_options(c->db, MYSQL_OPT_READ_TIMEOUT, &wait.answer_s) ||
+		 mysql_options(c->db, MYSQL_OPT_WRITE_TIMEOUT, &wait.answer_s) ||
 		 mysql_options(c->db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 
 	/* "localhost" would mean a socket, whatever the port */
@@ -394,8 +438,8 @@ static int set_up(struct mysql_store *s, struct mysql_conn *c, const char *db,
 }
 
 /* Connects to one host. `db` may be NULL. */
-static int connect_to(struct mysql_store *s, size_t host, const char *db, struct mysql_conn **out,
-		      unsigned *err, struct grove_detail *d)
+static int connect_to(struct mysql_store *s, size_t host, const char *db, struct patience wait,
+		      struct mysql_conn **out, unsigned *err, struct grove_detail *d)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const struct mysql_place *p = &s->place;
@@ -412,7 +456,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 	c->host = host;
 	__atomic_store_n(&s->base.pid, grove__sys_pid(), __ATOMIC_RELEASE);
 	c->db = mysql_init(NULL);
-	if (!c->db || set_options(s, c, h)) {
+	if (!c->db || set_options(s, c, h, wait)) {
 		rc = grove__fail_nomem(d);
 	} else if (!mysql_real_connect(c->db, h->name, p->user, *p->password ? p->password : NULL, db,
 				       h->port, p->socket, 0)) {
@@ -436,8 +480,8 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 }
 
 /* Connects to the first host that answers, beginning with the last one that did. */
-static int connect_any(struct mysql_store *s, const char *db, struct mysql_conn **out,
-		       unsigned *trouble, struct grove_detail *d)
+static int connect_any(struct mysql_store *s, const char *db, struct patience wait,
+		       struct mysql_conn **out, unsigned *trouble, struct grove_detail *d)
 {
 	size_t first, nr = s->place.nr_hosts, host = 0;
 	uint64_t epoch;
@@ -450,7 +494,7 @@ static int connect_any(struct mysql_store *s, const char *db, struct mysql_conn 
 	pthread_mutex_unlock(&s->base.pool_lock);
 	for (size_t i = 0; i < nr; i++) {
 		host = (first + i) % nr;
-		rc = connect_to(s, host, db, out, &err, d);
+		rc = connect_to(s, host, db, wait, out, &err, d);
 		/* an unknown host name counts as a host that is gone */
 		if (!rc || (!grove__mysql_passes(err) && err != CR_UNKNOWN_HOST))
 			break;
@@ -471,12 +515,12 @@ static int connect_any(struct mysql_store *s, const char *db, struct mysql_conn 
 	return 0;
 }
 
-static int open_conn(struct mysql_store *s, struct mysql_conn **out, unsigned *trouble,
-		     struct grove_detail *d)
+static int open_conn(struct mysql_store *s, struct patience wait, struct mysql_conn **out,
+		     unsigned *trouble, struct grove_detail *d)
 {
 	struct mysql_conn *c;
 	int64_t version = 0;
-	int rc = connect_any(s, s->place.db, &c, trouble, d);
+	int rc = connect_any(s, s->place.db, wait, &c, trouble, d);
 
 	if (rc)
 		return rc;
@@ -493,14 +537,14 @@ static int open_conn(struct mysql_store *s, struct mysql_conn **out, unsigned *t
 	return 0;
 }
 
-static int take(struct mysql_store *s, struct mysql_conn **out, unsigned *trouble,
-		struct grove_detail *d)
+static int take(struct mysql_store *s, struct patience wait, struct mysql_conn **out,
+		unsigned *trouble, struct grove_detail *d)
 {
 	struct sql_conn *c = grove__sql_pool_take(&s->base);
 
 	*trouble = 0;
 	if (!c)
-		return open_conn(s, out, trouble, d);
+		return open_conn(s, wait, out, trouble, d);
 	*out = grove__mysql_conn(c);
 	(*out)->trouble = 0;
 	return 0;
@@ -596,38 +640,104 @@ static int do_plain(struct mysql_conn *c, struct sql_work *w, struct grove_detai
 			   "the server has a transaction open that grove did not start; nothing was stored");
 }
 
+/* ------------------------------------------------------ whether anybody answers */
+
+/* False while it is known that nobody does, except for one who finds out whether that is still so. */
+static bool may_ask(struct mysql_store *s, struct grove_detail *d)
+{
+	int64_t now = grove__sys_ticks_ns();
+	bool yes;
+
+	pthread_mutex_lock(&s->base.pool_lock);
+	yes = !s->away || now >= s->ask_ns;
+	if (!yes)
+		grove__fail(d, GROVE_EAWAY, s->place.url, "%s", s->why);
+	else if (s->away)
+		s->ask_ns = now + s->pause_ns;
+	pthread_mutex_unlock(&s->base.pool_lock);
+	return yes;
+}
+
+/* After a try that began then. */
+static void note_silence(struct mysql_store *s, int64_t begun_ns, const struct grove_detail *d)
+{
+	int64_t now = grove__sys_ticks_ns(), most = INT64_C(1000000) * PAUSE_LAST_MS;
+
+	pthread_mutex_lock(&s->base.pool_lock);
+	s->pause_ns = !s->away ? INT64_C(1000000) * PAUSE_FIRST_MS : s->pause_ns * 2 < most ? s->pause_ns * 2 : most;
+	s->pause_ns = s->pause_ns > now - begun_ns ? s->pause_ns : now - begun_ns;
+	s->away = true;
+	s->ask_ns = now + s->pause_ns;
+	snprintf(s->why, sizeof(s->why), "%.300s", d ? d->message : "the server does not answer");
+	pthread_mutex_unlock(&s->base.pool_lock);
+}
+
+static void note_answer(struct mysql_store *s)
+{
+	pthread_mutex_lock(&s->base.pool_lock);
+	s->away = false;
+	pthread_mutex_unlock(&s->base.pool_lock);
+}
+
+/* -------------------------------------------------------------------- the work */
+
+/* One try, in which `answer_s` may pass without a byte. *silent: nobody could be reached. */
+static int try_once(struct mysql_store *s, struct sql_work *w, unsigned answer_s, unsigned *trouble,
+		    bool *silent, struct grove_detail *d)
+{
+	bool transaction = w->mode == SQL_VIEW || w->mode == SQL_WRITE;
+	struct mysql_conn *c;
+	int rc = take(s, patience(s, w->brief_s), &c, trouble, d);
+
+	*silent = rc && *trouble;
+	if (rc)
+		return rc;
+	set_patience(c, answer_s);
+	rc = transaction ? grove__mysql_transaction(&c->base, w, w->fn, d) : do_plain(c, w, d);
+	*trouble = rc < 0 ? c->trouble : 0;
+	give(s, c);
+	return rc;
+}
+
 int grove__mysql_work(struct sql_store *base, struct sql_work *w, struct grove_detail *d)
 {
 	struct mysql_store *s = (struct mysql_store *)base;
-	bool transaction = w->mode == SQL_VIEW || w->mode == SQL_WRITE;
-	int64_t end = grove__sys_ticks_ns() +
-		      (int64_t)or_usual(s->opt.patience_ms, PATIENCE_MS) * 1000000;
-	struct mysql_conn *c;
-	unsigned trouble;
+	unsigned usual = patience(s, false).answer_s, answer_s = w->brief_s ? smaller(usual, BRIEF_S) : usual, trouble;
+	int64_t begun_ns, end = grove__sys_ticks_ns() + INT64_C(1000000) *
+		(w->brief_s ? 2000 * BRIEF_S : or_usual(s->opt.patience_ms, PATIENCE_MS));
+	bool silent = true, slow = false;
 	int rc = grove__sql_ours(base, d);
 
-	if (rc)
-		return rc;
-	for (unsigned tries = 0;; tries++) {
-		rc = take(s, &c, &trouble, d);
-		if (!rc) {
-			rc = transaction ? grove__mysql_transaction(&c->base, w, w->fn, d) : do_plain(c, w, d);
-			trouble = rc < 0 ? c->trouble : 0;
-			give(s, c);
-		} else if (!__atomic_load_n(&s->answered, __ATOMIC_ACQUIRE)) {
-			return rc;
-		}
-		if (rc >= 0 || !trouble)
+	if (!rc && w->brief_s && !may_ask(s, d))
+		return GROVE_EAWAY;
+	for (unsigned tries = 0; !rc; tries++) {
+		begun_ns = grove__sys_ticks_ns();
+		rc = try_once(s, w, answer_s, &trouble, &silent, d);
+		if (silent)
+			note_silence(s, begun_ns, d);
+		else if (!trouble)
+			note_answer(s);
+		if (rc >= 0 || !trouble || (silent && !__atomic_load_n(&s->answered, __ATOMIC_ACQUIRE)))
 			return rc;
 		if (grove__mysql_leaves_open(trouble))
 			w->unknown = true;
-		if (w->once || grove__sys_ticks_ns() >= end)
+		if (w->once || slow || (w->brief_s && silent))
+			break;
+		/* if a new connection is made, somebody is there, and only needs time */
+		slow = w->brief_s && grove__sys_ticks_ns() - begun_ns >= INT64_C(900000000) * BRIEF_S;
+		if (slow)
+			answer_s = smaller(usual, w->brief_s);
+		else if (grove__sys_ticks_ns() >= end)
 			break;
 		__atomic_add_fetch(&s->again, 1, __ATOMIC_RELAXED);
-		wait_a_little(tries);
+		if (!w->brief_s || tries)
+			wait_a_little(tries);
+		rc = 0;
 	}
+	if (rc == GROVE_EAWAY && w->brief_s && !silent)
+		note_silence(s, begun_ns, d);
 	/* a caller that gets a conflict may rely on nothing having been stored */
-	if (w->unknown) {
+	if (rc && w->unknown && !w->brief_s) {
 		rc = GROVE_EIO;
 		if (d)
 			d->code = rc;
@@ -652,7 +762,7 @@ static int make_database(struct mysql_store *s, struct grove_detail *d)
 	if (rc)
 		rc = grove__fail_nomem(d);
 	if (!rc)
-		rc = connect_any(s, NULL, &c, &trouble, d);
+		rc = connect_any(s, NULL, patience(s, false), &c, &trouble, d);
 	if (!rc)
 		rc = grove__mysql_say(c, sql.ptr, d);
 	close_conn(c);
@@ -665,12 +775,12 @@ static int connect_bare(struct mysql_store *s, bool create, struct mysql_conn **
 			int64_t *version, struct grove_detail *d)
 {
 	unsigned trouble;
-	int rc = connect_any(s, s->place.db, out, &trouble, d);
+	int rc = connect_any(s, s->place.db, patience(s, false), out, &trouble, d);
 
 	if (rc == GROVE_ENOTFOUND && create) {
 		rc = make_database(s, d);
 		if (!rc)
-			rc = connect_any(s, s->place.db, out, &trouble, d);
+			rc = connect_any(s, s->place.db, patience(s, false), out, &trouble, d);
 	}
 	if (rc)
 		return rc;

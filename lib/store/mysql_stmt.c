@@ -126,6 +126,15 @@ static int code_of(unsigned err)
 	case ER_TOO_BIG_ROWSIZE:
 	case ER_DATA_TOO_LONG:
 		return GROVE_ETOOBIG;
+	case CR_CONNECTION_ERROR:
+	case CR_CONN_HOST_ERROR:
+	case CR_UNKNOWN_HOST:
+	case CR_SERVER_GONE_ERROR:
+	case CR_SERVER_LOST:
+	case ER_SERVER_SHUTDOWN:
+	case ER_CON_COUNT_ERROR:
+	case ER_UNKNOWN_COM_ERROR:
+		return GROVE_EAWAY;
 	case ER_NOT_KEYFILE:
 	case ER_CRASHED_ON_USAGE:
 		return GROVE_EDAMAGED;

@@ -271,6 +271,11 @@ struct sql_work {
 	enum sql_mode mode;
 	bool create;    /* create the database if there is none, if that needs no permission */
 	bool once;      /* fn sets it if it must not be called again */
+	/*
+	 * If nobody answers soon: GROVE_EAWAY, and again until it is time to ask again. A
+	 * server that is there, but slow, gets so many seconds. 0: wait for it.
+	 */
+	unsigned brief_s;
 	bool unknown;   /* an interrupted try may have happened, or may yet happen */
 	/*
 	 * fn sets both if it knows where the log ends once the transaction is
@@ -279,6 +284,14 @@ struct sql_work {
 	struct sql_log *ended;
 	struct sql_end end;
 };
+
+enum { GROVE__SQL_LIST_S = 10, GROVE__SQL_READ_S = 60 };
+
+/* A log that is open for writing waits for its database; a reader has better things to do. */
+static inline struct sql_work grove__sql_reading_of(sql_work_fn *fn, enum sql_mode mode, const struct grove_store_log *l)
+{
+	return (struct sql_work){ .fn = fn, .mode = mode, .brief_s = ((const struct sql_log *)l)->writable ? 0 : GROVE__SQL_READ_S };
+}
 
 /*
  * Reads lines from `pos` up to `until` into a buffer. `other`: the log was rewritten

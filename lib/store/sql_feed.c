@@ -72,7 +72,7 @@ int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_f
 		       void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct telling t = { .work = { .fn = gather, .mode = SQL_READ }, .log = grove__sql_log(l),
+	struct telling t = { .work = grove__sql_reading_of(gather, SQL_READ, l), .log = grove__sql_log(l),
 			     .since = since };
 	int rc;
 
@@ -244,7 +244,7 @@ int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d)
 int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct sql_leasing k = { .work = { .fn = look_at_lease }, .log = grove__sql_log(l) };
+	struct sql_leasing k = { .work = grove__sql_reading_of(look_at_lease, SQL_ONE, l), .log = grove__sql_log(l) };
 	int rc = grove__sql_gone(s, s->driver->work(s, &k.work, d), d);
 
 	*out = k.held;
@@ -317,7 +317,7 @@ int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grov
 		   void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct id_list k = { .work = { .fn = list_ids, .mode = SQL_READ }, .log = grove__sql_log(l),
+	struct id_list k = { .work = grove__sql_reading_of(list_ids, SQL_READ, l), .log = grove__sql_log(l),
 			     .pos = pos, .until = until, .fn = fn, .payload = payload };
 	int rc = s->driver->work(s, &k.work, d);
 

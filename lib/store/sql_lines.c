@@ -116,7 +116,7 @@ int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
 		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct look k = { .work = { .fn = look }, .log = grove__sql_log(l) };
+	struct look k = { .work = grove__sql_reading_of(look, SQL_ONE, l), .log = grove__sql_log(l) };
 	int rc = s->driver->work(s, &k.work, d);
 
 	if (rc)
@@ -166,7 +166,7 @@ int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, cha
 		    struct grove_store_run *run, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct sql_reading r = { .work = { .fn = read_lines, .mode = SQL_READ }, .log = grove__sql_log(l),
+	struct sql_reading r = { .work = grove__sql_reading_of(read_lines, SQL_READ, l), .log = grove__sql_log(l),
 				 .pos = pos, .until = until, .buf = buf, .cap = cap, .run = run };
 	int rc;
 
@@ -275,7 +275,7 @@ int grove__sql_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	char none;
-	struct fetching f = { .work = { .fn = fetch }, .log = grove__sql_log(l), .pos = pos, .off = off,
+	struct fetching f = { .work = grove__sql_reading_of(fetch, SQL_ONE, l), .log = grove__sql_log(l), .pos = pos, .off = off,
 			      .buf = len ? buf : &none, .len = len };
 	int rc = s->driver->work(s, &f.work, d);
 

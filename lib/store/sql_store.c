@@ -111,7 +111,7 @@ static int sql_open(struct grove_store *st, const struct grove_key *key, unsigne
 	struct sql_store *s = grove__sql_store(st);
 	bool make = flags & GROVE_STORE_CREATE;
 	struct opening o = { .work = { .fn = make ? create : look_up, .mode = make ? SQL_OWN : SQL_ONE,
-				       .create = make },
+				       .create = make, .brief_s = flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE) ? 0 : GROVE__SQL_LIST_S },
 			     .key = key };
 	struct sql_log *log = calloc(1, sizeof(*log));
 	int rc = log ? 0 : grove__fail_nomem(d);
@@ -236,7 +236,7 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 		void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
-	struct listing k = { .work = { .fn = gather_keys }, .project = project, .subs = subs };
+	struct listing k = { .work = { .fn = gather_keys, .brief_s = GROVE__SQL_LIST_S }, .project = project, .subs = subs };
 	int rc;
 
 	grove__arena_init(&k.found.names);
@@ -296,7 +296,7 @@ static int gather_survey(struct sql_conn *c, struct sql_work *w, struct grove_de
 static int survey(struct grove_store *st, grove_survey_fn *fn, void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
-	struct listing k = { .work = { .fn = gather_survey } };
+	struct listing k = { .work = { .fn = gather_survey, .brief_s = GROVE__SQL_LIST_S } };
 	const struct surveyed *x;
 	int rc;
 
@@ -568,7 +568,7 @@ static int meta_get(struct grove_store_log *l, const char *name, struct grove_bu
 		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct value v = { .work = { .fn = get_value }, .log = grove__sql_log(l), .name = name,
+	struct value v = { .work = grove__sql_reading_of(get_value, SQL_ONE, l), .log = grove__sql_log(l), .name = name,
 			   .out = out };
 	int rc = s->driver->work(s, &v.work, d);
 
@@ -731,7 +731,7 @@ static int attach_get(struct grove_store *st, const struct grove_key *key, const
 		      struct grove_buf *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
-	struct value v = { .work = { .fn = get_attachment, .mode = SQL_READ }, .key = key, .name = name,
+	struct value v = { .work = { .fn = get_attachment, .mode = SQL_READ, .brief_s = GROVE__SQL_READ_S }, .key = key, .name = name,
 			   .out = out };
 	int rc = s->driver->work(s, &v.work, d);
 
@@ -768,7 +768,7 @@ static int attach_list(struct grove_store *st, const struct grove_key *key, grov
 		       void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
-	struct listing k = { .work = { .fn = gather_attachments, .mode = SQL_READ }, .key = key };
+	struct listing k = { .work = { .fn = gather_attachments, .mode = SQL_READ, .brief_s = GROVE__SQL_READ_S }, .key = key };
 	int rc;
 
 	grove__arena_init(&k.found.names);

@@ -288,6 +288,13 @@ const char *grove__store_dir(const char *url)
 	return t.paths ? path : NULL;
 }
 
+bool grove__store_is_here(const struct grove_store *st)
+{
+	struct grove__store_traits t = grove__store_traits(st);
+
+	return t.on_disk || !t.shared;
+}
+
 const char *grove__store_file(const struct grove_store *st)
 {
 	struct grove__store_traits t;

@@ -69,6 +69,8 @@ int grove__store_list_subs(struct grove_store *st, const char *project, grove_ke
 bool grove__store_has_survey(const struct grove_store *st);
 int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *payload,
 			struct grove_detail *d);
+/* False if another machine, or a host's own store, has to be asked. */
+bool grove__store_is_here(const struct grove_store *st);
 /* The file that everything in the store is written to, NULL if there is no such file. */
 const char *grove__store_file(const struct grove_store *st);
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d);

@@ -111,7 +111,7 @@ static void a_server_that_is_not_there_is_told_at_once(void **state)
 	int64_t start = grove__sys_ticks_ns();
 	unsigned nr;
 
-	FAILS(GROVE_EIO, "", list_all(w, "//grove:s3cret@127.0.0.1:1,127.0.0.1:2/x", &nr));
+	FAILS(GROVE_EAWAY, "", list_all(w, "//grove:s3cret@127.0.0.1:1,127.0.0.1:2/x", &nr));
 	assert_true(grove__sys_ticks_ns() - start < 3000000000);
 }
 

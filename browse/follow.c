@@ -47,8 +47,12 @@ static int add(struct follower *f, struct grove_watch *watch)
 {
 	int err;
 
-	while ((err = grove_watch_add(watch, f->key, f->rev, NULL)) == GROVE_EIO && !atomic_load(&f->stop))
+	do {
+		err = grove_watch_add(watch, f->key, f->rev, NULL);
+		if (err != GROVE_EIO && err != GROVE_EAWAY)
+			break;
 		wait_for_store(f, watch);
+	} while (!atomic_load(&f->stop));
 	return err;
 }
 

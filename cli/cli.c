@@ -404,6 +404,17 @@ int cli_stores(struct cli *c)
 	return c->status;
 }
 
+static int is_away(void *payload, const struct grove_store_about *s)
+{
+	(void)payload;
+	return s->away;
+}
+
+int cli_answered(struct cli *c, int status)
+{
+	return status == EXIT_DONE && grove_store_each(c->g, is_away, NULL) ? EXIT_FAILED : status;
+}
+
 struct agents {
 	struct grove_buf *names;
 	const char *wanted;

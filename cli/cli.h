@@ -99,6 +99,11 @@ void cli_skipped(void *payload, const struct grove_detail *why);
 
 /* Checks that the named stores exist. Returns non-zero after reporting an error. */
 int cli_stores(struct cli *c);
+/*
+ * Returns `status`, or EXIT_FAILED if that is EXIT_DONE, but a store did not answer, so that
+ * something may be missing. The library has warned of it.
+ */
+int cli_answered(struct cli *c, int status);
 /* Returns true if it is the name of an agent; *known gets all their names. */
 int cli_is_agent(struct grove *g, const char *name, struct grove_buf *known);
 /* Call if --agent (NULL if not given) found nothing: warns if no agent has that name. */

@@ -396,5 +396,5 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	}
 	grove_list_free(l);
 	free(query);
-	return status;
+	return cli_answered(c, status);
 }

@@ -559,7 +559,7 @@ static int run(struct search *p)
 	if (!err)
 		err = report(p);
 	close_session(p);
-	return err ? fail_search(p, err) : EXIT_DONE;
+	return err ? fail_search(p, err) : cli_answered(c, EXIT_DONE);
 }
 
 int cmd_search(struct cli *c, int argc, char **argv)

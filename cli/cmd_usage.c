@@ -485,5 +485,5 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 	if (!err && !c->json && !grove_usage_count(u))
 		cli_check_agent(c, uo.agent);
 	grove_usage_free(u);
-	return status;
+	return cli_answered(c, status);
 }

@@ -150,6 +150,7 @@ static void put_hits(struct call *k, const struct grove_hits *hits, const struct
 		put_next(d, i, p->size, p->inner);
 	else if (about.cursor)
 		put_next(d, 0, p->size, about.cursor);
+	doc_member_away(d, k->m->g, 0);
 	doc_close(d, '}');
 	doc_release(&item);
 	if (about.behind && !k->m->c->no_cache)

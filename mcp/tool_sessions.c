@@ -204,6 +204,7 @@ int list_page(struct call *k, const struct grove_list_options *o, const char *cu
 	}
 	if (k->tool)
 		doc_member_number(&k->d, "total", grove_list_count(l));
+	doc_member_away(&k->d, k->m->g, 0);
 	grove_list_free(l);
 	return 0;
 }
@@ -487,6 +488,7 @@ static void put_usage(struct call *k, const struct grove_usage *u, uint64_t from
 	doc_close(&k->d, ']');
 	if (grove_usage_at(u, (size_t)i))
 		put_cursor(&k->d, "nextCursor", 'u', &i, 1);
+	doc_member_away(&k->d, k->m->g, 0);
 	doc_close(&k->d, '}');
 	doc_release(&item);
 }

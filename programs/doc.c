@@ -231,3 +231,32 @@ void doc_member_json(struct doc *d, const char *name, struct grove_slice json)
 	doc_name(d, name);
 	doc_json(d, json);
 }
+
+struct away {
+	struct doc *d;
+	int kinds, any;
+};
+
+static int put_away(void *payload, const struct grove_store_about *s)
+{
+	struct away *a = payload;
+
+	if (!s->away)
+		return 0;
+	if (!a->any) {
+		doc_name(a->d, "away");
+		doc_open(a->d, '[');
+	}
+	a->any = 1;
+	doc_text(a->d, (struct grove_slice){ s->url, a->kinds ? strcspn(s->url, ":") : strlen(s->url) });
+	return 0;
+}
+
+void doc_member_away(struct doc *d, struct grove *g, int kinds)
+{
+	struct away a = { d, kinds, 0 };
+
+	grove_store_each(g, put_away, &a);
+	if (a.any)
+		doc_close(d, ']');
+}

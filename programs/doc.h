@@ -59,5 +59,10 @@ void doc_member_number(struct doc *d, const char *name, uint64_t n);
 void doc_member_bool(struct doc *d, const char *name, int yes);
 void doc_member_time(struct doc *d, const char *name, int64_t ms);
 void doc_member_json(struct doc *d, const char *name, struct grove_slice json);
+/*
+ * "away": the URLs of the stores that did not answer when `g` last asked them, for a list
+ * or a search; nothing if all did. For those who may not see URLs, the kinds (`kinds`).
+ */
+void doc_member_away(struct doc *d, struct grove *g, int kinds);
 
 #endif

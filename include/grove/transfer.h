@@ -129,6 +129,11 @@ struct grove_store_about {
 	const char *url;     /* without a password */
 	const char *agent;   /* whose sessions are there, if grove found it by itself; else NULL */
 	const char *dir;     /* NULL: it is not a directory */
+	/*
+	 * It did not answer when a list, a search or a count of usage by this handle last
+	 * asked it, so its sessions were left out.
+	 */
+	int away;
 };
 typedef int grove_store_fn(void *payload, const struct grove_store_about *s);
 /*

@@ -48,7 +48,7 @@ static int is_listed(struct grove *g, struct grove__root *root, const struct gro
 	if (!rc)
 		rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, NULL);
 	if (rc)
-		return rc == GROVE_ENOMEM ? rc : rc == GROVE_EACCESS || rc == GROVE_EIO;
+		return rc == GROVE_ENOMEM ? rc : rc == GROVE_EACCESS || rc == GROVE_EIO || rc == GROVE_EAWAY;
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
 	rc = rc == GROVE_ENOMEM ? rc : !rc && h.usable;
@@ -139,17 +139,21 @@ static int check_what(struct check_all *c, const char *what)
 	return rc ? rc : check_one(c, &at);
 }
 
+static int check_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct check_all *c = payload;
+	int rc;
+
+	c->root = root;
+	rc = grove__store_list(root->store, NULL, check_key, c, d);
+	return rc ? rc : grove__root_list_subs(c->g, root, check_sub, c, d);
+}
+
 static int check_all(struct check_all *c)
 {
 	uint64_t hidden = grove__hidden_count(c->g);
-	int rc = 0;
+	int rc = grove__roots_ask(c->g, ROOTS_ALL, check_root, c, c->d);
 
-	for (size_t i = 0; i < c->g->nr_roots && !rc; i++) {
-		c->root = &c->g->roots[i];
-		rc = grove__store_list(c->root->store, NULL, check_key, c, c->d);
-		if (!rc)
-			rc = grove__root_list_subs(c->g, c->root, check_sub, c, c->d);
-	}
 	return rc ? rc : grove__hidden_check(c->g, hidden, c->d);
 }
 
@@ -221,17 +225,21 @@ static int fix_what(struct fix_all *f, const char *what)
 	return rc;
 }
 
+static int fix_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct fix_all *f = payload;
+	int rc;
+
+	f->root = root;
+	rc = grove__store_list(root->store, NULL, fix_key, f, d);
+	return rc ? rc : grove__root_list_subs(f->g, root, fix_sub, f, d);
+}
+
 static int fix_all(struct fix_all *f)
 {
 	uint64_t hidden = grove__hidden_count(f->g);
-	int rc = 0;
+	int rc = grove__roots_ask(f->g, ROOTS_ALL, fix_root, f, f->d);
 
-	for (size_t i = 0; i < f->g->nr_roots && !rc; i++) {
-		f->root = &f->g->roots[i];
-		rc = grove__store_list(f->root->store, NULL, fix_key, f, f->d);
-		if (!rc)
-			rc = grove__root_list_subs(f->g, f->root, fix_sub, f, f->d);
-	}
 	if (!rc && f->rc) {
 		*f->d = f->first;
 		return f->rc;

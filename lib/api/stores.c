@@ -33,7 +33,8 @@ int grove_store_each(struct grove *g, grove_store_fn *fn, void *payload)
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		const struct grove__root *r = &g->roots[i];
-		struct grove_store_about about = { r->store->url, g->given ? NULL : r->agent, r->dir };
+		struct grove_store_about about = { r->store->url, g->given ? NULL : r->agent, r->dir,
+						   __atomic_load_n(&r->away, __ATOMIC_RELAXED) };
 
 		if (g->given || !r->dir || is_there(r->dir))
 			rc = fn(payload, &about);

@@ -365,7 +365,10 @@ static int list_task(struct lister *li, struct grove__list_reader *r, struct gro
 	}
 	if (!hit && !x.part && li->opt->flags & GROVE_LIST_SHAPE)
 		rc = add_shape(li, r, &x, &info, &why);
-	if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
+	/* of a store that fell silent, not each session is reported */
+	if (rc == GROVE_EAWAY)
+		grove__hidden_store(li->g, t->root, rc, &why);
+	else if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
 		report(li, t, &why);
 	if (li->out->noted && (x.part || x.unsettled || x.l.asked)) {
 		pthread_mutex_lock(&li->lock);
@@ -523,33 +526,30 @@ static int gather_survey(struct lister *li)
 	return rc ? rc : grove__store_survey(li->root->store, collect_surveyed, li, li->d);
 }
 
+static int gather_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct lister *li = payload;
+	int rc;
+
+	li->root = root;
+	li->project = NULL;
+	li->with_subs = false;
+	li->url = grove__arena_dup(&li->out->texts, grove__slice_str(root->store->url));
+	if (!li->url)
+		return grove__fail_nomem(d);
+	if (is_flat(li, root))
+		return grove__store_list(root->store, "", collect, li, d);
+	if (!root->dir && !root->archive && grove__store_has_survey(root->store))
+		return gather_survey(li);
+	rc = grove__root_list(li->g, root, collect, li, d);
+	if (!rc && !li->cwd && !root->archive)
+		rc = grove__root_list_subs(li->g, root, collect, li, d);
+	return rc;
+}
+
 static int gather(struct lister *li)
 {
-	struct grove *g = li->g;
-	int rc = 0;
-
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		li->root = &g->roots[i];
-		li->project = NULL;
-		li->with_subs = false;
-		li->url = grove__arena_dup(&li->out->texts, grove__slice_str(li->root->store->url));
-		if (!li->url) {
-			rc = grove__fail_nomem(li->d);
-			break;
-		}
-		if (is_flat(li, li->root)) {
-			rc = grove__store_list(li->root->store, "", collect, li, li->d);
-			continue;
-		}
-		if (!li->root->dir && !li->root->archive && grove__store_has_survey(li->root->store)) {
-			rc = gather_survey(li);
-			continue;
-		}
-		rc = grove__root_list(g, li->root, collect, li, li->d);
-		if (!rc && !li->cwd && !li->root->archive)
-			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
-	}
-	return rc;
+	return grove__roots_ask(li->g, ROOTS_ALL, gather_root, li, li->d);
 }
 
 static void load(void *payload, unsigned thread)
@@ -591,7 +591,8 @@ static int gather_and_read(struct lister *li)
 	for (size_t i = 0; i < li->nr && li->out->noted && !li->out->fragile; i++)
 		grove__list_made_with(li->out, li->tasks[i].path, NULL, &li->tasks[i].st);
 	/* where it is a matter of milliseconds, nothing is tidied up */
-	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc;
+	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc &&
+	      !grove__roots_away(li->g);
 	grove__catalog_close(li->catalog, all, &li->out->known);
 	grove__catalog_close(li->shapes, all, NULL);
 	return rc ? rc : li->rc;

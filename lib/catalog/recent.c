@@ -58,7 +58,7 @@ static const char *keep(struct recent *r, const char *text)
 /* A session that cannot be opened may be the one that is wanted, so it is reported. */
 static void hide(struct recent *r, int rc, const struct grove_detail *why)
 {
-	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
+	if (rc == GROVE_EACCESS || rc == GROVE_EIO || rc == GROVE_EAWAY)
 		grove__hidden_add(r->g, why);
 }
 
@@ -280,6 +280,8 @@ static int take(struct recent *r, struct candidate *best, struct grove__where *o
 {
 	struct grove_key key;
 
+	if (!best && grove__roots_away(r->g))
+		return grove__fail(r->d, GROVE_EAWAY, NULL, "no session of %.300s was found, but not all stores answer", r->cwd);
 	if (!best)
 		return grove__fail(r->d, GROVE_ENOTFOUND, NULL, "no session of %.300s yet", r->cwd);
 	if (best->noted) {
@@ -293,18 +295,20 @@ static int take(struct recent *r, struct candidate *best, struct grove__where *o
 
 /* --- where to look --- */
 
+static int in_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct recent *r = payload;
+
+	r->root = root;
+	/* copies in an archive are no sessions to continue with */
+	return root->archive ? 0 : grove__root_list(r->g, root, add, r, d);
+}
+
 static int in_roots(struct recent *r)
 {
-	struct grove *g = r->g;
-	int rc = 0;
+	int rc = grove__roots_ask(r->g, ROOTS_ALL, in_root, r, r->d);
 
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		r->root = &g->roots[i];
-		/* copies in an archive are no sessions to continue with */
-		if (!r->root->archive)
-			rc = grove__root_list(g, r->root, add, r, r->d);
-	}
-	return rc || g->given ? rc : follow_notes(r);
+	return rc || r->g->given ? rc : follow_notes(r);
 }
 
 /* Finds the root that has that directory as a project, or is that directory. */

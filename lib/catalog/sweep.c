@@ -77,11 +77,14 @@ static int surveyed(void *payload, const struct grove_key *key, const struct gro
 	return add_log(payload, key, st);
 }
 
-static int find_in(struct finding *f)
+static int find_in(void *payload, struct grove__root *root, struct grove_detail *d)
 {
-	struct grove_store *st = f->root->store;
+	struct finding *f = payload;
+	struct grove_store *st = root->store;
 	int rc;
 
+	f->root = root;
+	f->d = d;
 	if (!f->root->dir && grove__store_has_survey(st))
 		return grove__store_survey(st, surveyed, f, f->d);
 	rc = grove__store_list(st, NULL, found, f, f->d);
@@ -160,13 +163,10 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 {
 	struct finding f = { .s = s, .g = g, .d = d };
 	size_t nr = 0;
-	int rc = 0;
+	int rc;
 
 	grove__arena_init(&s->texts);
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		f.root = &g->roots[i];
-		rc = find_in(&f);
-	}
+	rc = grove__roots_ask(g, ROOTS_ALL, find_in, &f, d);
 	rc = rc ? rc : drop_copies(s, d);
 	if (rc || !s->nr)
 		return rc;
@@ -360,8 +360,11 @@ static int read_anew(struct reader *r, const char *path, const char *name, const
 	grove__fail_clear(&why);
 	read = open_log(r, &s->logs[r->at.nr], &log, &why);
 	read = read ? read : read_log(r, log, &why);
+	/* of a store that fell silent, not each log is reported */
+	if (read == GROVE_EAWAY)
+		grove__hidden_store(sh->g, s->logs[r->at.nr].root, read, &why);
 	pthread_mutex_lock(&sh->lock);
-	if ((read ? read != GROVE_ENOMEM : r->too_long) && why.code && s->skipped) {
+	if (read != GROVE_EAWAY && (read ? read != GROVE_ENOMEM : r->too_long) && why.code && s->skipped) {
 		if (!*why.path)
 			snprintf(why.path, sizeof(why.path), "%s", path ? path : "");
 		s->skipped(s->skipped_payload, &why);
@@ -500,7 +503,7 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 	grove__pool_run(s->nr, work, &sh);
 	pthread_mutex_destroy(&sh.lock);
 	/* if nothing is new, it is not worth looking for what is gone */
-	grove__catalog_close(s->catalog, !sh.rc && sh.news, NULL);
+	grove__catalog_close(s->catalog, !sh.rc && sh.news && !grove__roots_away(g), NULL);
 	s->catalog = NULL;
 	return sh.rc;
 }

@@ -475,7 +475,7 @@ static bool is_gone(const struct sync *s, const struct grove__search_known *k)
 		return false;
 	for (size_t i = 0; i < s->g->nr_roots; i++)
 		if (!strcmp(s->g->roots[i].store->url, k->store))
-			return true;
+			return !s->g->roots[i].away;
 	return false;
 }
 

@@ -11,7 +11,13 @@ int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
 	int rc = *dialect ? 0 : grove__peek_root_dialect(g, l->root, &key, dialect, d);
 
 	*log = NULL;
-	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_STORE_READ, d);
+	rc = rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_STORE_READ, d);
+	/* a store that fell silent is reported once, not with each of its logs */
+	if (rc == GROVE_EAWAY && d) {
+		grove__hidden_store(g, l->root, rc, d);
+		grove__fail_clear(d);
+	}
+	return rc;
 }
 
 int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,

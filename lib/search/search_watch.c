@@ -335,20 +335,26 @@ static uint32_t count_of(const struct grove_search *s, const struct grove_store 
 	return nr;
 }
 
+/* A store that was left out has no news while it does not answer; if it does, there are some. */
+static void survey_one(struct grove__search_watch *w, struct surveying *x)
+{
+	bool away = __atomic_load_n(&x->root->away, __ATOMIC_RELAXED);
+	int rc = grove__store_survey(x->root->store, surveyed, x, NULL);
+
+	/* whoever lists its logs will be told what is wrong */
+	if (away ? rc != GROVE_EAWAY : rc != 0)
+		w->news = SEARCH_DIRS_CHANGED;
+	else if (!away && x->nr != count_of(x->s, x->root->store))
+		more_news(w, SEARCH_NAMES_CHANGED);
+}
+
 static void survey_all(struct grove__search_watch *w, struct grove_search *s)
 {
-	struct surveying x = { .w = w, .s = s };
-
 	for (size_t i = 0; i < s->g->nr_roots && w->news < SEARCH_NAMES_CHANGED; i++) {
-		x.root = &s->g->roots[i];
-		x.nr = 0;
-		if (x.root->dir)
-			continue;
-		/* whoever lists its logs will be told what is wrong */
-		if (grove__store_survey(x.root->store, surveyed, &x, NULL))
-			w->news = SEARCH_DIRS_CHANGED;
-		else if (x.nr != count_of(s, x.root->store))
-			more_news(w, SEARCH_NAMES_CHANGED);
+		struct surveying x = { .w = w, .s = s, .root = &s->g->roots[i] };
+
+		if (!x.root->dir)
+			survey_one(w, &x);
 	}
 }
 

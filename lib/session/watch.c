@@ -464,6 +464,7 @@ static int check_group(struct grove_watch *w, struct grove__watch_group *gr, str
 	else
 		found = check_one_by_one(w, gr);
 	set_pause(w, gr, found, spent_ns(gr) - begun_ns);
+	gr->listed |= !rc && gr->root;
 	return rc;
 }
 
@@ -1048,7 +1049,7 @@ static int open_descriptors(struct grove_watch *w, struct grove_detail *d)
 	return err ? grove__fail_sys(d, err, NULL, "cannot wait") : 0;
 }
 
-/* What exists now is not reported. */
+/* What exists now is not reported; of a store that does not answer, what exists when it does. */
 static int open_list(struct grove_watch *w, struct grove_detail *d)
 {
 	int rc = 0;
@@ -1059,8 +1060,7 @@ static int open_list(struct grove_watch *w, struct grove_detail *d)
 
 		if (group_for(w, root->dir ? NULL : root->store, root, &gr))
 			return grove__fail_nomem(d);
-		rc = check_group(w, gr, d);
-		gr->listed = true;
+		rc = grove__hidden_store(w->g, root, check_group(w, gr, d), d);
 	}
 	return rc;
 }

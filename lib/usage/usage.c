@@ -360,6 +360,20 @@ static int resolve_project(struct counting *ct, struct grove *g, struct grove_de
 	return grove__world_resolve(g, project, &ct->project) ? grove__fail_nomem(d) : 0;
 }
 
+/* GROVE_ENOMEM. */
+static int note_away(const struct grove *g, struct grove_usage *out)
+{
+	size_t nr = 0;
+
+	if (!grove__roots_away(g))
+		return 0;
+	out->away = calloc(g->nr_roots + 1, sizeof(*out->away));
+	for (size_t i = 0; i < g->nr_roots && out->away; i++)
+		if (g->roots[i].away && (out->away[nr] = grove__arena_dup(&out->texts, grove__slice_str(g->roots[i].store->url))))
+			nr++;
+	return out->away && !out->texts.failed ? 0 : GROVE_ENOMEM;
+}
+
 int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct grove_usage *out,
 		 struct grove_detail *d)
 {
@@ -376,7 +390,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 	rc = rc ? rc : resolve_project(&ct, g, d);
 	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
 	rc = rc ? rc : grove__usage_logs_read(&logs, d);
-	if (!rc && (grove__prices_unite(&prices, &logs.replies) || count(&ct, &logs, &prices, &zone)))
+	if (!rc && (grove__prices_unite(&prices, &logs.replies) || count(&ct, &logs, &prices, &zone) || note_away(g, out)))
 		rc = grove__fail_nomem(d);
 	grove__prices_release(&prices);
 	grove__zone_release(&zone);
@@ -390,5 +404,6 @@ void grove__usage_release(struct grove_usage *u)
 	free(u->rows);
 	free(u->stack);
 	free(u->unpriced);
+	free(u->away);
 	grove__arena_release(&u->texts);
 }

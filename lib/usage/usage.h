@@ -31,6 +31,7 @@ struct grove_usage {
 	bool whole;                  /* a row for each session that has replies, even if all are copies */
 	struct grove_usage_unpriced *unpriced;
 	size_t nr_unpriced;
+	const char **away;           /* the URLs of stores that were left out, and NULL; NULL: none were */
 	struct grove__arena texts;
 };
 

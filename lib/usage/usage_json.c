@@ -75,6 +75,12 @@ int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
 	}
 	if (u->nr_unpriced)
 		put_unpriced(&o, u);
+	if (u->away) {
+		grove__out_open(&o, "away", '[');
+		for (const char *const *url = u->away; *url; url++)
+			grove__out_string(&o, NULL, *url);
+		grove__out_close(&o, ']');
+	}
 	grove__out_close(&o, '}');
 	return grove__out_finish(&o);
 }

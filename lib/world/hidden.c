@@ -45,7 +45,7 @@ static void add(struct grove *g, const struct grove_detail *why, bool counts)
 		g->hidden = calloc(1, sizeof(*g->hidden));
 	if (g->hidden) {
 		g->hidden->nr += counts;
-		g->hidden->nr_failed += counts && why->code == GROVE_EIO;
+		g->hidden->nr_failed += counts && (why->code == GROVE_EIO || why->code == GROVE_EAWAY);
 		tell = is_new(g->hidden, why->path);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -74,6 +74,22 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 	return true;
 }
 
+int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why)
+{
+	bool away = rc < 0 && !root->dir && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED;
+	struct grove_detail left;
+
+	__atomic_store_n(&root->away, away, __ATOMIC_RELAXED);
+	if (!away)
+		return rc;
+	grove__fail(&left, rc, root->store->url, "its sessions are left out: %s", why->message);
+	grove__hidden_add(g, &left);
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (!__atomic_load_n(&g->roots[i].away, __ATOMIC_RELAXED))
+			return 0;
+	return rc;
+}
+
 static uint64_t count(struct grove *g, bool failed)
 {
 	uint64_t nr = 0;
@@ -99,6 +115,8 @@ int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d
 {
 	if (grove__hidden_count(g) == before)
 		return 0;
+	if (grove__roots_away(g))
+		return grove__fail(d, GROVE_EAWAY, NULL, "incomplete: not all stores answer (see above)");
 	return grove__fail(d, GROVE_EACCESS, NULL,
 			   "incomplete: not all directories could be read (see above)");
 }

@@ -139,7 +139,9 @@ static int id_of(struct grove *g, struct grove__root *root, const struct grove_k
 	if (!rc)
 		rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, &why);
 	/* one that exists but cannot be opened may be the one that is meant */
-	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
+	if (rc == GROVE_EAWAY)
+		grove__hidden_store(g, root, rc, &why);
+	else if (rc == GROVE_EACCESS || rc == GROVE_EIO)
 		grove__hidden_add(g, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 0;
@@ -463,38 +465,91 @@ static long take_store_mark(char *what)
 	return n;
 }
 
-static int by_id(struct search s, long mark, struct grove__where *out)
+/* A search among the roots that have this mark (negative: any), in one of three ways. */
+struct pass {
+	struct search *s;
+	long mark;
+	int (*ask)(struct search *s, struct grove_detail *d);
+};
+
+static int by_name(struct search *s, struct grove_detail *d)
 {
-	struct grove *g = s.g;
-	struct grove_detail *d = s.d;
-	uint64_t failed = grove__hidden_failed(g);
+	return grove__root_list(s->g, s->root, try_key, s, d);
+}
+
+/* There are many logs of sub-agents, and some have to be opened: only if necessary. */
+static int by_agent(struct search *s, struct grove_detail *d)
+{
+	int rc = s->root->flat || s->root->archive ? 0
+							: grove__store_list_subs(s->root->store, NULL, try_key, s, d);
+
+	return rc == GROVE_ENOTSUP ? 0 : rc;
+}
+
+/* A renamed file is recognized only by its header, which lists show. */
+static int by_header(struct search *s, struct grove_detail *d)
+{
+	int rc;
+
+	s->by_header = true;
+	rc = by_name(s, d);
+	s->by_header = false;
+	return rc;
+}
+
+static int ask_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct pass *p = payload;
+
+	p->s->root = root;
+	if (p->mark >= 0 && grove__where_store_mark(root->store) != (unsigned)p->mark)
+		return 0;
+	return p->ask(p->s, d);
+}
+
+/* What has exactly this id is the session that is meant, whatever has an id that begins so. */
+static bool found_exactly(const struct search *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->hits[i].rank == RANK_ID)
+			return true;
+	return false;
+}
+
+/*
+ * An id that is found on this machine is not looked for on others, which may take long,
+ * or for ever.
+ */
+static int look_everywhere(struct search *s, long mark)
+{
+	static int (*const ways[])(struct search *s, struct grove_detail *d) = { by_name, by_agent, by_header };
 	int rc = 0;
 
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		s.root = &g->roots[i];
-		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
-			rc = grove__root_list(g, s.root, try_key, &s, d);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && !rc && !s->nr; i++) {
+		struct pass p = { s, mark, ways[i] };
+
+		rc = grove__roots_ask(s->g, ROOTS_HERE, ask_root, &p, s->d);
+		if (!rc && !found_exactly(s))
+			rc = grove__roots_ask(s->g, ROOTS_ELSEWHERE, ask_root, &p, s->d);
 	}
-	/* there are many logs of sub-agents, and some have to be opened: only if necessary */
-	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
-		s.root = &g->roots[i];
-		if (!s.root->flat && !s.root->archive && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
-			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
-		rc = rc == GROVE_ENOTSUP ? 0 : rc;
-	}
-	/* a renamed file is recognized only by its header, which lists show */
-	s.by_header = true;
-	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
-		s.root = &g->roots[i];
-		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
-			rc = grove__root_list(g, s.root, try_key, &s, d);
-	}
+	return rc;
+}
+
+static int by_id(struct search s, long mark, struct grove__where *out)
+{
+	uint64_t failed = grove__hidden_failed(s.g);
+	const struct grove__root *away;
+	int rc = look_everywhere(&s, mark);
+
 	if (!rc)
 		rc = pick(&s, out);
+	away = grove__roots_away(s.g);
 	/* it may be where we could not look */
-	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(g) != failed)
-		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but some could not be read",
-				 s.want);
+	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(s.g) != failed)
+		rc = away ? grove__fail(s.d, GROVE_EAWAY, away->store->url,
+					"no session %.200s was found elsewhere, and this store does not answer", s.want)
+			  : grove__fail(s.d, GROVE_EIO, NULL, "no session %.200s was found, but some could not be read",
+					s.want);
 	while (s.nr) {
 		grove__where_release(&s.hits[--s.nr].at);
 		free(s.hits[s.nr].id);

@@ -71,6 +71,30 @@ int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn
 			     : grove__store_list(root->store, NULL, fn, payload, d);
 }
 
+int grove__roots_ask(struct grove *g, enum grove__roots which, grove__ask_fn *fn, void *payload,
+		     struct grove_detail *d)
+{
+	struct grove_detail why;
+	int rc = 0;
+
+	d = d ? d : &why;
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		struct grove__root *root = &g->roots[i];
+
+		if (which == ROOTS_ALL || (which == ROOTS_HERE) == grove__store_is_here(root->store))
+			rc = grove__hidden_store(g, root, fn(payload, root, grove__fail_clear(d)), d);
+	}
+	return rc;
+}
+
+const struct grove__root *grove__roots_away(const struct grove *g)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (__atomic_load_n(&g->roots[i].away, __ATOMIC_RELAXED))
+			return &g->roots[i];
+	return NULL;
+}
+
 int grove__root_lists_subs(struct grove *g, struct grove__root *root, bool *yes, struct grove_detail *d)
 {
 	const struct grove__dialect *dialect = g->forced ? g->forced : root->dialect;

@@ -21,6 +21,7 @@ struct grove__root {
 	char *dir;                             /* NULL if it is not a directory */
 	bool flat;                             /* sessions are not grouped by working directory */
 	bool archive;                          /* copies of what agents delete (transfer/archive.c) */
+	bool away;                             /* it failed when it was last asked, and was left out; atomic */
 	unsigned first_of;                     /* bit set of dialects whose new sessions go here */
 };
 
@@ -92,6 +93,12 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 void grove__hidden_add(struct grove *g, const struct grove_detail *why);
 /* Reports, but does not count, what grove cannot read at all. */
 void grove__hidden_mention(struct grove *g, const struct grove_detail *why);
+/*
+ * Called with the result of asking a root for its sessions. If it is a database that
+ * failed, that is noted, and the result is 0, for the others to be asked; unless all have
+ * failed. Any other result is returned.
+ */
+int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why);
 /* Returns how many so far. Called before work that must be complete. */
 uint64_t grove__hidden_count(struct grove *g);
 /* Returns how many of them failed with an I/O error rather than for lack of permission. */
@@ -209,6 +216,17 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 		       const struct grove__dialect **out);
 
 /* root.c: the sessions of a root */
+/*
+ * Asks one root after the other, those that are here (grove__store_is_here()), or those
+ * that are not, or all. A database that fails is left out: see grove__hidden_store(). Any
+ * other result than 0 ends it.
+ */
+enum grove__roots { ROOTS_HERE = 1, ROOTS_ELSEWHERE, ROOTS_ALL };
+typedef int grove__ask_fn(void *payload, struct grove__root *root, struct grove_detail *d);
+int grove__roots_ask(struct grove *g, enum grove__roots which, grove__ask_fn *fn, void *payload,
+		     struct grove_detail *d);
+/* Returns one that was left out when it was last asked, or NULL. */
+const struct grove__root *grove__roots_away(const struct grove *g);
 /* Lists the logs of sessions; of an archive, those whose original is gone. */
 int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn, void *payload,
 		     struct grove_detail *d);

@@ -48,3 +48,8 @@ void store_url_session_mark(const char *url, const char *path, char out[5])
 {
 	fold(fnv(fnv(2166136261u, url), path && *path == '/' ? path : ""), out);
 }
+
+int store_url_is_elsewhere(const char *url)
+{
+	return !strncmp(url, "mysql:", 6) || !strncmp(url, "postgres:", 9);
+}

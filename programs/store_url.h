@@ -17,4 +17,7 @@ void store_url_mark(const char *url, char out[5]);
  */
 void store_url_session_mark(const char *url, const char *path, char out[5]);
 
+/* Returns true if the store is not on this machine, as far as its URL tells, so that it may not answer. */
+int store_url_is_elsewhere(const char *url);
+
 #endif

@@ -198,9 +198,11 @@ static struct held *oldest(struct helds *all)
 	return found;
 }
 
+/* One that is busy is not idle, and its store may not answer. */
 static void close_idle_writer(struct held *h, int64_t now)
 {
-	pthread_mutex_lock(&h->lock);
+	if (pthread_mutex_trylock(&h->lock))
+		return;
 	if (h->writer && !h->writes && now - h->written > WRITER_IDLE_MS) {
 		grove_session_close(h->writer);
 		h->writer = NULL;
@@ -229,17 +231,19 @@ static struct name *name_of(struct helds *all, const char *key)
 	return &all->name[fnv(key) & (NAMES_MAX - 1)];
 }
 
-static struct held *known(struct helds *all, const char *key)
+/* *fresh: it need not be looked up again. */
+static struct held *known(struct helds *all, const char *key, int *fresh)
 {
 	struct held *h = NULL;
 	struct name *n;
 
 	pthread_mutex_lock(&all->lock);
 	n = name_of(all, key);
-	if (n->held && !strcmp(n->key, key) && now_ms() - n->at < NAME_FRESH_MS) {
+	if (n->held && !strcmp(n->key, key)) {
 		h = n->held;
 		h->refs++;
-		h->used = now_ms();
+		*fresh = now_ms() - n->at < NAME_FRESH_MS;
+		h->used = *fresh ? now_ms() : h->used;
 	}
 	pthread_mutex_unlock(&all->lock);
 	return h;
@@ -535,23 +539,39 @@ static int find_sub(struct request *r, struct held *parent, const char *sub, str
 	return *out ? 0 : GROVE_ENOMEM;
 }
 
+/* A thread that a store keeps waiting is one of a few. */
+static int wait_for_store(struct request *r, const char *store)
+{
+	return r->worker && pool_wait_for_store(r->worker, store)
+		? reply_fail(r, GROVE_EAWAY, "too many requests wait for this session's store; try again later") : 0;
+}
+
 int hold(struct request *r, unsigned flags, struct held **out)
 {
 	const char *sub = flags & HOLD_ALONE ? NULL : query_text(r, "sub");
 	struct held *h, *parent;
-	int rc = 0;
+	int rc = 0, fresh = 0;
 
 	*out = NULL;
 	/* changes apply to the session itself; to change a transcript, use its own id */
 	if (sub && *sub && r->route->scope > SCOPE_READ)
 		return reply_fail(r, GROVE_EINVAL, "sub can only be used in requests that read");
-	h = flags & HOLD_AFRESH ? NULL : known(r->server->helds, r->capture[0]);
+	h = known(r->server->helds, r->capture[0], &fresh);
+	/* to look it up again, its store is asked again */
+	if (h && auth_allows(&r->who, h->store, h->cwd))
+		rc = wait_for_store(r, h->store);
+	if (h && (rc || !fresh || flags & HOLD_AFRESH)) {
+		hold_release(r, h);
+		h = NULL;
+	}
 	if (h && !auth_allows(&r->who, h->store, h->cwd)) {
 		hold_release(r, h);
 		return reply_fail(r, GROVE_ENOTFOUND, "there is no such session");
 	}
-	if (!h)
+	if (!h && !rc)
 		rc = find(r, r->capture[0], &h);
+	if (!rc)
+		rc = wait_for_store(r, h->store);
 	if (!rc && sub && *sub) {
 		parent = h;
 		h = NULL;

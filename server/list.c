@@ -501,6 +501,7 @@ int get_sessions(struct request *r)
 		put_page(r, &w, &rows);
 		doc_member_number(&r->out, "total", rows.nr);
 		doc_member_number(&r->out, "rev", rev_of(l));
+		doc_member_away(&r->out, r->g, auth_limited(&r->who));
 		if (w.facets)
 			put_facets(r, &w);
 		doc_close(&r->out, '}');

@@ -149,9 +149,11 @@ static int check_stores(struct server *s, char *why, size_t size)
 	if (rc) {
 		grove_error(g, &d);
 		snprintf(why, size, "%.400s", d.message);
+		grove_close(g);
+		return rc;
 	}
-	grove_close(g);
-	return rc;
+	s->g = g;
+	return 0;
 }
 
 static int open_stores(void *payload, struct grove **out)
@@ -192,6 +194,19 @@ static int set_up(struct server *s, char *why, size_t size)
 	return http_start(s, why, size);
 }
 
+/* A store that does not answer keeps a thread waiting for longer than anybody waits for us. */
+static void *last_resort(void *arg)
+{
+	const struct timespec most = { 4, 500000000 };
+	struct server *s = arg;
+
+	nanosleep(&most, NULL);
+	log_line("warning", "stopped without those requests that a store, or a client, kept waiting");
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		listen_close(&s->listener[i]);
+	_exit(EXIT_SUCCESS);
+}
+
 /*
  * Stops in an order that lets everything finish: accept no new connections; end the event
  * streams; let the pool finish, so that appends are acknowledged; then stop libmicrohttpd,
@@ -200,7 +215,10 @@ static int set_up(struct server *s, char *why, size_t size)
 static void tear_down(struct server *s)
 {
 	struct pool *pool = s->pool;
+	pthread_t limit;
 
+	if (pool && !pthread_create(&limit, NULL, last_resort, s))
+		pthread_detach(limit);
 	atomic_store(&s->stopping, 1);
 	viewer_forget();
 	events_stop(s);
@@ -215,6 +233,7 @@ static void tear_down(struct server *s)
 	pool_free(pool);
 	peers_free(s->peers);
 	metrics_free(s->metrics);
+	grove_close(s->g);
 	auth_free(s->auth);
 	tls_close(s->tls_files);
 	for (unsigned i = 0; i < s->nr_listeners; i++)

@@ -488,7 +488,7 @@ void route_run(struct request *r)
 
 	if (!rc && !r->status)
 		r->status = r->route->status;
-	if (rc == GROVE_EIO || rc == GROVE_EFULL || rc == GROVE_ENOMEM)
+	if (rc == GROVE_EIO || rc == GROVE_EAWAY || rc == GROVE_EFULL || rc == GROVE_ENOMEM)
 		metrics_store_error(r->server->metrics);
 	reply_end(r, rc);
 }

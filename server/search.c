@@ -235,6 +235,7 @@ static void put_about(struct request *r, const struct grove_hits_about *about)
 	doc_member(d, "state", about->behind && indexer_builds(r->server->indexer) ? "building" : "ready");
 	doc_member_number(d, "behind", about->behind);
 	doc_close(d, '}');
+	doc_member_away(d, r->g, auth_limited(&r->who));
 }
 
 int get_search(struct request *r)

@@ -69,6 +69,7 @@ struct listener {
 
 struct server {
 	const struct settings *set;
+	struct grove *g;         /* of which the pool's are second handles: what one finds out, all know */
 	struct listener listener[LISTENERS_MAX];
 	unsigned nr_listeners;
 	int tls;

@@ -4,12 +4,21 @@
 #include "workers.h"
 #include "log.h"
 #include "route.h"
+#include "programs/store_url.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define JOBS_MAX 2048u
 #define WAITING_MAX 64u
+#define STORE_MAX 24u     /* requests that wait for one store */
+
+/* A store elsewhere, and the requests that need it now. */
+struct afar {
+	struct afar *next;
+	char *url;
+	unsigned nr;
+};
 
 struct pool {
 	struct server *server;
@@ -24,6 +33,7 @@ struct pool {
 	unsigned wide;       /* threads that handle requests about all sessions */
 	struct worker *idle; /* workers without a thread, whose handles are open */
 	unsigned nr_idle;
+	struct afar *afar;
 	int stop;
 };
 
@@ -35,10 +45,15 @@ static void warned(void *payload, enum grove_severity severity, const struct gro
 
 int pool_open_grove(struct server *s, const char *store, struct grove **out)
 {
-	struct grove_options go = { .size = sizeof(go) };
+	if (!store && s->g)
+		return grove_dup(s->g, out);
+	return pool_open_stores(s, store ? &store : s->set->stores.item, store ? 1 : s->set->stores.nr, out);
+}
 
-	go.stores = store ? &store : s->set->stores.item;
-	go.nr_stores = store ? 1 : s->set->stores.nr;
+int pool_open_stores(struct server *s, const char *const *stores, size_t nr, struct grove **out)
+{
+	struct grove_options go = { .size = sizeof(go), .stores = stores, .nr_stores = nr };
+
 	go.dialect = s->set->dialect;
 	go.cache = s->set->no_cache ? "" : NULL;
 	go.warn = warned;
@@ -131,6 +146,9 @@ static void *work(void *payload)
 		run(r);
 		pthread_mutex_lock(&p->lock);
 		end_wide(p, w);
+		if (w->store)
+			w->store->nr--;
+		w->store = NULL;
 	}
 	if (w->waits)
 		p->waiting--;
@@ -198,6 +216,13 @@ void pool_free(struct pool *p)
 		p->idle = w->next;
 		worker_free(w);
 	}
+	while (p->afar) {
+		struct afar *a = p->afar;
+
+		p->afar = a->next;
+		free(a->url);
+		free(a);
+	}
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->more);
 	pthread_cond_destroy(&p->fewer);
@@ -222,12 +247,12 @@ int pool_submit(struct pool *p, struct request *r, void (*run)(struct request *r
 	return rc;
 }
 
-int pool_wait_begin(struct worker *w)
+/* Needs the lock. */
+static int wait_begin(struct worker *w)
 {
 	struct pool *p = w->pool;
 	int rc = 0;
 
-	pthread_mutex_lock(&p->lock);
 	if (w->waits) {
 		;
 	} else if (p->waiting == WAITING_MAX) {
@@ -239,6 +264,56 @@ int pool_wait_begin(struct worker *w)
 		p->threads--;
 		if (!p->stop)
 			start_thread(p);
+	}
+	return rc;
+}
+
+int pool_wait_begin(struct worker *w)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->pool->lock);
+	rc = wait_begin(w);
+	pthread_mutex_unlock(&w->pool->lock);
+	return rc;
+}
+
+/* Needs the lock. NULL: out of memory. */
+static struct afar *afar_of(struct pool *p, const char *store)
+{
+	struct afar *a = p->afar;
+
+	while (a && strcmp(a->url, store))
+		a = a->next;
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (a && !(a->url = strdup(store))) {
+		free(a);
+		return NULL;
+	}
+	if (a) {
+		a->next = p->afar;
+		p->afar = a;
+	}
+	return a;
+}
+
+int pool_wait_for_store(struct worker *w, const char *store)
+{
+	struct pool *p = w->pool;
+	struct afar *a;
+	int rc = 0;
+
+	if (w->store || !store_url_is_elsewhere(store))
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	a = afar_of(p, store);
+	if (!a || a->nr == STORE_MAX || (a->nr >= p->wanted / 2 && wait_begin(w))) {
+		rc = -1;
+	} else {
+		a->nr++;
+		w->store = a;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return rc;

@@ -264,6 +264,10 @@ static int pick_from_list(struct picks *p)
 	if (!rc)
 		rc = remote_list(&p->s->remote, there, pick_there, p, &refused);
 	free(there);
+	if (!rc && p->s->remote.partial) {
+		p->unread++;
+		cli_warn(c, "%s: a store of the server does not answer, so its sessions are left out", c->command);
+	}
 	if (!rc && refused)
 		cli_warn(c, "%s: the server lists %llu session%s without a valid id", c->command, (unsigned long long)refused,
 			 refused == 1 ? "" : "s");

@@ -130,6 +130,7 @@ static int list_one(void *payload, const char *id, const char *key, const char *
 static int list_page(struct listing *l, const char *cwd, char **next)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_slice away;
 	struct http_call c = { 0 };
 	char *last = *next;
 	uint64_t before = l->nr + l->refused;
@@ -144,6 +145,7 @@ static int list_page(struct listing *l, const char *cwd, char **next)
 		rc = http_ask(l->r->http, &c);
 	if (!rc)
 		rc = remote_parse_list(grove_buf_slice(&c.answer), list_one, l, &l->refused, next);
+	l->r->partial |= !rc && grove_json_member(grove_buf_slice(&c.answer), "away", &away);
 	/* each page brings some, so there is an end */
 	if (!rc && l->nr + l->refused > REMOTE_SESSIONS_MAX)
 		rc = lie(l->r, &c, "lists more than %u sessions", REMOTE_SESSIONS_MAX);

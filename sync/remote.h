@@ -23,6 +23,7 @@ struct remote {
 	struct http *http;
 	const char *store;           /* where it creates sessions; NULL to let it decide */
 	int outage;
+	int partial;                 /* a list lacked the sessions of a store that did not answer */
 	uint64_t received;           /* bytes of this session */
 	unsigned late;               /* answers that took too long, since the last one that did not */
 	char why[400];

@@ -203,7 +203,7 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 		};
 		row = it->row;
 	}
-	rc = grove__context_system(b->s, row, fresh, nr, time, out, b->d);
+	rc = grove__session_system(b->s, row, fresh, nr, time, out, b->d);
 	free(fresh);
 	return rc;
 }

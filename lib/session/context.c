@@ -6,7 +6,7 @@
  */
 #include "dialect/message.h"
 #include "dialect/weight.h"
-#include "image/choice.h"
+#include "image/messages.h"
 #include "json/out.h"
 #include "session/snapshot.h"
 
@@ -30,13 +30,6 @@ static const char *const reasons[] = {
 	[WHY_EDITED] = "sent with the content of a context edit",
 	[WHY_DROPPED] = "dropped by a context edit",
 	[WHY_RESET] = "before the context was restarted",
-};
-
-/* What is sent, and what it is made from. */
-struct context {
-	struct grove__choice choice;
-	struct grove__blob_source blobs;
-	struct grove_slice line;         /* of the entry being reported; empty: not available */
 };
 
 /* Which of the rows on the way up from the leaf set something; see sets(). */
@@ -101,7 +94,7 @@ static int find_settings(const struct grove__image *im, uint32_t leaf, uint32_t 
  * Writes the settings of the path as members. For most kinds only the last line
  * matters, and only that one is read.
  */
-static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *out)
+static int write_settings(struct grove__messages *c, uint32_t leaf, struct grove_buf *out)
 {
 	const struct grove__choice *ch = &c->choice;
 	const struct grove__spine *s = ch->im->spine;
@@ -136,95 +129,14 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(ch->d) : rc;
 }
 
-/* Returns the time of what comes after the compaction: what it kept, or what follows. */
-static int64_t time_after(const struct grove__choice *c)
-{
-	size_t i = c->kept_from < c->compaction_at ? c->kept_from : c->compaction_at + 1;
-
-	return i < c->nr_path ? grove__spine_time(c->im->spine, c->path[i]) : GROVE_NO_TIME;
-}
-
-/* Calls `fn` with each message, in order; *row is the entry it comes from. */
-static int each_message(struct context *x, uint32_t *row,
-			int (*fn)(void *payload, struct grove_slice json), void *payload)
-{
-	const struct grove__choice *c = &x->choice;
-	const struct grove__spine *s = c->im->spine;
-	struct grove__rows rows;
-	struct grove_slice value, message;
-	const int64_t next = time_after(c);
-	int rc, told = 0;
-
-	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
-	while (!told && !(rc = grove__rows_next(&rows, row, &value, c->d))) {
-		struct grove__choice_edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
-		struct grove_slice content;
-
-		if (e && e->drop)
-			continue;
-		if (e)
-			content = grove__buf_slice(&e->content);
-		x->line = value;
-		if (grove__image_message(c->im, *row, value, &message))
-			told = fn(payload, message);
-		else
-			told = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
-					      grove__spine_role(s, *row), grove__spine_time(s, *row),
-					      *row == c->compaction ? &next : NULL, e ? &content : NULL,
-					      &x->blobs, fn, payload);
-	}
-	grove__rows_release(&rows);
-	x->line = grove__slice(NULL, 0);
-	/* 1 of the rows is their end, 1 of the caller is its own */
-	rc = told ? told : rc == 1 ? 0 : rc;
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
-}
-
 /* --- reported message by message --- */
-
-/* Messages collected for a conversion that needs all of them. */
-struct kept {
-	struct grove_buf bytes;
-	struct grove_slice *list;        /* only lengths until all have been collected */
-	uint32_t *row;
-	size_t nr, cap, cap_rows;
-};
-
-static void kept_release(struct kept *k)
-{
-	grove__buf_release(&k->bytes);
-	free(k->list);
-	free(k->row);
-}
-
-static int keep(struct kept *k, struct grove_slice json, uint32_t row)
-{
-	if (grove__array_room(&k->list, &k->cap, k->nr, sizeof(*k->list)) ||
-	    grove__array_room(&k->row, &k->cap_rows, k->nr, sizeof(*k->row)))
-		return GROVE_ENOMEM;
-	k->list[k->nr].len = json.len;
-	k->row[k->nr++] = row;
-	return grove__buf_add_slice(&k->bytes, json);
-}
-
-/* All have been collected, and the bytes no longer move. */
-static void kept_settle(struct kept *k)
-{
-	const char *at = k->bytes.ptr;
-
-	for (size_t i = 0; i < k->nr; i++) {
-		k->list[i].ptr = at;
-		at += k->list[i].len;
-	}
-}
 
 /* A receiver of messages; the first member of the struct that it fills. */
 struct teller {
-	struct context *c;
+	struct grove__messages *c;
 	const char *mode;
 	bool llm;
-	uint32_t row;
-	struct kept kept, settled;
+	struct grove__message_list kept, settled;
 	struct grove_buf settings;       /* as members of an object */
 	bool weighs;                     /* the parts are asked for */
 	struct grove__weight weight;
@@ -240,14 +152,14 @@ static int on_message(void *payload, struct grove_slice json)
 	struct teller *t = payload;
 	bool later = t->llm || t->c->choice.im->dialect->context.settle;
 
-	return later ? keep(&t->kept, json, t->row) : t->message(t, json, t->row);
+	return later ? grove__message_list_add(&t->kept, json, t->c->row) : t->message(t, json, t->c->row);
 }
 
 static int on_settled(void *payload, size_t from, struct grove_slice json)
 {
 	struct teller *t = payload;
 
-	return keep(&t->settled, json, t->kept.row[from]);
+	return grove__message_list_add(&t->settled, json, t->kept.row[from]);
 }
 
 static int on_converted(void *payload, size_t from, struct grove_slice json)
@@ -271,19 +183,19 @@ static int tell_messages(struct teller *t)
 {
 	struct grove__image *im = t->c->choice.im;
 	const struct grove__dialect *dialect = im->dialect;
-	int rc = each_message(t->c, &t->row, on_message, t);
+	int rc = grove__messages_each(t->c, on_message, t);
 
 	if (rc || (!t->llm && !dialect->context.settle))
 		return rc;
-	kept_settle(&t->kept);
+	grove__message_list_settle(&t->kept);
 	if (dialect->context.settle && t->llm) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_settled, t);
 		if (!rc) {
-			struct kept all = t->kept;
+			struct grove__message_list all = t->kept;
 
 			t->kept = t->settled;
 			t->settled = all;
-			kept_settle(&t->kept);
+			grove__message_list_settle(&t->kept);
 		}
 	} else if (dialect->context.settle) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_converted, t);
@@ -356,7 +268,7 @@ static int explain(struct teller *t)
 
 /* --- by rules over the whole log --- */
 
-static int choose_by_rules(struct context *c, struct grove_view *v,
+static int choose_by_rules(struct grove__messages *c, struct grove_view *v,
 			   const struct grove_context_options *opt, struct grove_detail *d)
 {
 	struct grove__chain_ask ask = {
@@ -423,7 +335,7 @@ static void justify(struct teller *t, const struct grove_view *v, const struct g
 static int choose(struct teller *t, struct grove_view *v, const struct grove_context_options *opt,
 		  uint32_t *leaf, struct grove_detail *d)
 {
-	struct context *c = t->c;
+	struct grove__messages *c = t->c;
 	bool ruled = grove__image_ruled(v->image);
 	int rc = ruled ? 0 : context_leaf(v, opt, leaf, d);
 
@@ -455,8 +367,8 @@ static void teller_release(struct teller *t)
 {
 	grove__buf_release(&t->settings);
 	grove__weight_release(&t->weight);
-	kept_release(&t->kept);
-	kept_release(&t->settled);
+	grove__message_list_release(&t->kept);
+	grove__message_list_release(&t->settled);
 	grove__choice_release(&t->c->choice);
 }
 
@@ -589,7 +501,7 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt, uint64_t max_body,
 			struct grove_sink sink, struct grove_detail *d)
 {
-	struct context c = { 0 };
+	struct grove__messages c = { 0 };
 	struct writer w = { .max_body = max_body, .t = { .c = &c, .message = write_message, .reason = write_reason } };
 	uint32_t leaf = GROVE_NO_ENTRY;
 	int rc = choose(&w.t, v, opt, &leaf, d), end;
@@ -725,7 +637,7 @@ static int tell_about(struct reading *r, uint32_t leaf)
 int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d)
 {
-	struct context c = { 0 };
+	struct grove__messages c = { 0 };
 	struct reading r = { .t = { .c = &c, .message = read_message, .reason = read_reason },
 			     .v = v, .to = to, .d = d };
 	uint32_t leaf = GROVE_NO_ENTRY;
@@ -742,72 +654,4 @@ int grove__context_messages(struct grove_view *v, const struct grove_context_opt
 	grove__buf_release(&r.text);
 	teller_release(&r.t);
 	return rc;
-}
-
-/* --- the system message in force --- */
-
-static int collect(void *payload, struct grove_slice json)
-{
-	return keep(payload, json, GROVE_NO_ENTRY);
-}
-
-/* Leaves only the entries that can affect the system message; there may be many others. */
-static void only_system(struct grove__choice *c)
-{
-	const struct grove__spine *s = c->im->spine;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < c->nr_rows; i++) {
-		uint32_t row = c->rows[i];
-
-		if (row == c->compaction || (grove__spine_kind(s, row) == GROVE_KIND_MESSAGE &&
-					     grove__spine_role(s, row) == GROVE_ROLE_SYSTEM))
-			c->rows[nr++] = row;
-	}
-	c->nr_rows = nr;
-}
-
-/* Adds entries that are not in the log yet; the last compaction replaces what came before. */
-static int collect_fresh(const struct grove__dialect *dialect, const struct grove__fresh *fresh,
-			 size_t from, size_t nr, struct kept *m)
-{
-	const int64_t never = GROVE_NO_TIME;
-	int rc = 0;
-
-	for (size_t i = from; i < nr && !rc; i++) {
-		enum grove_kind kind = fresh[i].kind;
-
-		if (kind == GROVE_KIND_COMPACTION ||
-		    (kind == GROVE_KIND_MESSAGE && fresh[i].role == GROVE_ROLE_SYSTEM))
-			rc = dialect->context.messages(fresh[i].line, kind, fresh[i].role, 0, &never, NULL, NULL,
-					       collect, m);
-	}
-	return rc;
-}
-
-int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
-			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d)
-{
-	struct kept m = { .bytes = GROVE_BUF_INIT };
-	struct context c = { .blobs = grove__session_blob_source(s) };
-	uint32_t row;
-	size_t from = nr;
-	int rc = grove__choice_by_path(&c.choice, s->image, s->log, leaf, false, d);
-
-	while (from && fresh[from - 1].kind != GROVE_KIND_COMPACTION)
-		from--;
-	only_system(&c.choice);
-	if (!rc && !from)
-		rc = each_message(&c, &row, collect, &m);
-	if (!rc && collect_fresh(s->at.dialect, fresh, from ? from - 1 : 0, nr, &m))
-		rc = grove__fail_nomem(d);
-	kept_settle(&m);
-	if (!rc && m.nr) {
-		rc = s->at.dialect->context.system(m.list, m.nr, time, out);
-		if (rc < 0)
-			rc = grove__fail_nomem(d);
-	}
-	kept_release(&m);
-	grove__choice_release(&c.choice);
-	return rc < 0 ? rc : 0;
 }

@@ -262,6 +262,19 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, struct grove_append_result *out,
 		       struct grove_detail *d);
+/* system.c */
+/* An entry being appended. */
+struct grove__fresh {
+	struct grove_slice line;
+	enum grove_kind kind;
+	enum grove_role role;
+};
+/*
+ * Gets the system message in force at `leaf` with `nr` entries below it; `out` stays
+ * empty if there is none.
+ */
+int grove__session_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
+			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
 /* append_compose.h has the rest of it. */
 void grove__append_batch_free(struct grove__batch *b);
 /* append_group.c: returns once everything appended is on disk. Takes the lock. */
@@ -372,18 +385,6 @@ int grove__context_pieces(const struct grove_message *m, size_t max, grove_piece
  */
 int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice line, grove_piece_fn *fn,
 		       void *payload, struct grove_detail *d);
-/* An entry being appended. */
-struct grove__fresh {
-	struct grove_slice line;
-	enum grove_kind kind;
-	enum grove_role role;
-};
-/*
- * Gets the system message in force at `leaf` with `nr` entries below it; `out` stays
- * empty if there is none.
- */
-int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
-			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
 /* What a label entry says; see grove_view_label(). */
 int grove__view_label(struct grove_view *v, uint32_t row, struct grove_buf *target, struct grove_buf *text,
 		      struct grove_detail *d);

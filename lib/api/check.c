@@ -2,6 +2,7 @@
  * api/check.c: the public calls of grove/check.h.
  */
 #include "api/api.h"
+#include "check/check.h"
 #include "check/fix.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "api/api.h"
 #include "json/out.h"
-#include "session/watch.h"
+#include "watch/watch.h"
 #include "sys/event.h"
 
 #include <stdlib.h>

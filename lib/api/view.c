@@ -4,8 +4,8 @@
 #include "api/api.h"
 
 #include "base/sized.h"
-#include "session/heads.h"
-#include "session/snapshot.h"
+#include "view/heads.h"
+#include "view/snapshot.h"
 #include "usage/usage.h"
 
 #include <stdio.h>
@@ -329,7 +329,7 @@ int grove_session_context(struct grove_session *s, const struct grove_context_op
 
 	if (grove__sized_begin(&o, sizeof(o), opt, &d))
 		return grove__api_session_told(s, d.code, &d);
-	return IN_SESSION(s, &d, grove__session_context(s, &o, sink, &d));
+	return IN_SESSION(s, &d, grove__tail_context(s, &o, sink, &d));
 }
 
 int grove_view_usage(const struct grove_view *v, struct grove_sink sink)

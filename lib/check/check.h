@@ -107,4 +107,8 @@ static inline bool grove__is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* check.c: all of it */
+int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn, void *payload,
+		 struct grove_check_result *result, struct grove_detail *d);
+
 #endif

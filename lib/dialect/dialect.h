@@ -926,7 +926,7 @@ struct grove__delegation {
 #define GROVE__FRAME_TIME 24           /* characters */
 #define GROVE__FRAME_MAX (1u << 20)    /* lines of this many bytes or more are not marked */
 
-/* The meaning of an entry's members; see session/heads.c. Lists end with NULL. */
+/* The meaning of an entry's members; see view/heads.c. Lists end with NULL. */
 struct grove__dialect_heads {
 	/* Required. Members whose objects are taken apart, member by member. */
 	const char *const *inside;

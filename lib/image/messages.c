@@ -49,14 +49,14 @@ int grove__messages_each(struct grove__messages *x, int (*fn)(void *payload, str
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
 
-void grove__message_list_release(struct grove__message_list *k)
+void grove__messages_release(struct grove__message_list *k)
 {
 	grove__buf_release(&k->bytes);
 	free(k->list);
 	free(k->row);
 }
 
-int grove__message_list_add(struct grove__message_list *k, struct grove_slice json, uint32_t row)
+int grove__messages_add(struct grove__message_list *k, struct grove_slice json, uint32_t row)
 {
 	if (grove__array_room(&k->list, &k->cap, k->nr, sizeof(*k->list)) ||
 	    grove__array_room(&k->row, &k->cap_rows, k->nr, sizeof(*k->row)))
@@ -66,7 +66,7 @@ int grove__message_list_add(struct grove__message_list *k, struct grove_slice js
 	return grove__buf_add_slice(&k->bytes, json);
 }
 
-void grove__message_list_settle(struct grove__message_list *k)
+void grove__messages_settle(struct grove__message_list *k)
 {
 	const char *at = k->bytes.ptr;
 

@@ -25,9 +25,9 @@ struct grove__message_list {
 	size_t nr, cap, cap_rows;
 };
 
-int grove__message_list_add(struct grove__message_list *k, struct grove_slice json, uint32_t row);
+int grove__messages_add(struct grove__message_list *k, struct grove_slice json, uint32_t row);
 /* All have been collected, and the bytes no longer move. */
-void grove__message_list_settle(struct grove__message_list *k);
-void grove__message_list_release(struct grove__message_list *k);
+void grove__messages_settle(struct grove__message_list *k);
+void grove__messages_release(struct grove__message_list *k);
 
 #endif

@@ -6,7 +6,7 @@
 
 static int collect(void *payload, struct grove_slice json)
 {
-	return grove__message_list_add(payload, json, GROVE_NO_ENTRY);
+	return grove__messages_add(payload, json, GROVE_NO_ENTRY);
 }
 
 /* Leaves only the entries that can affect the system message; there may be many others. */
@@ -58,13 +58,13 @@ int grove__session_system(struct grove_session *s, uint32_t leaf, const struct g
 		rc = grove__messages_each(&c, collect, &m);
 	if (!rc && collect_fresh(s->at.dialect, fresh, from ? from - 1 : 0, nr, &m))
 		rc = grove__fail_nomem(d);
-	grove__message_list_settle(&m);
+	grove__messages_settle(&m);
 	if (!rc && m.nr) {
 		rc = s->at.dialect->context.system(m.list, m.nr, time, out);
 		if (rc < 0)
 			rc = grove__fail_nomem(d);
 	}
-	grove__message_list_release(&m);
+	grove__messages_release(&m);
 	grove__choice_release(&c.choice);
 	return rc < 0 ? rc : 0;
 }

@@ -7,6 +7,7 @@
  * sessions themselves are checked as `check` does.
  */
 #include "image/lines.h"
+#include "check/check.h"
 #include "transfer/stores.h"
 
 #include "blob/blob.h"

@@ -10,6 +10,7 @@
 #include "usage/prices.h"
 #include "usage/replies.h"
 #include "usage/usage.h"
+#include "view/view.h"
 
 struct grove__turns {
 	struct grove_view *v;

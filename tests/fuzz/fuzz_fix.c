@@ -8,6 +8,7 @@
 #include "world.h"
 
 #include "base/buf.h"
+#include "check/check.h"
 #include "check/fix.h"
 #include "store/store.h"
 

@@ -8,6 +8,7 @@
 #include "world.h"
 
 #include "base/buf.h"
+#include "check/check.h"
 #include "store/store.h"
 
 static struct grove_sink to(struct grove_buf *b)

@@ -5,6 +5,7 @@
 #include "search_world.h"
 #include "image/sent.h"
 #include "search/search_sums.h"
+#include "view/view.h"
 
 #include <strings.h>
 #include <sys/wait.h>

@@ -14,7 +14,7 @@
 #include "dialect/dialect.h"
 #include "json/scan.h"
 #include "json/value.h"
-#include "session/snapshot.h"
+#include "view/snapshot.h"
 
 static struct grove_slice snapshot(struct world *w, struct grove_view *v,
 				   const struct grove_snapshot_options *opt, struct grove_buf *doc)

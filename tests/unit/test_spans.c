@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/crc32c.h"
-#include "session/session.h"
+#include "check/check.h"
 
 #include "../lib/chance.h"
 #include "../lib/world.h"

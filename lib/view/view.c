@@ -1,10 +1,10 @@
 /*
- * session/view.c: a session at one moment.
+ * view/view.c: a session at one moment.
  *
  * A view refers to the image it was taken from and remembers how far that reached. Rows
  * are only ever added at the end, so what it shows never changes.
  */
-#include "session/session.h"
+#include "view/view.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * session/watch_list.c: which sessions appear, change and disappear.
+ * watch/watch_list.c: which sessions appear, change and disappear.
  *
  * For each session of each root we remember three numbers that describe its state, and
  * compare them with a survey of the database or, for files, with their names and sizes.
@@ -9,7 +9,7 @@
  * The system reports changes in the directories of a root, as for watched sessions. A new
  * directory is watched from then on, and then looked into once more.
  */
-#include "session/watch.h"
+#include "watch/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * session/watched.c: what happened to one session since the last look.
+ * watch/watched.c: what happened to one session since the last look.
  *
  * The rev of a session is its number of lines plus a base that counts all other changes, so
  * each line and each change has its own rev:
@@ -19,7 +19,7 @@
  * the reported lines are still the same, but not which of them have changed; that is then
  * reported as a reset.
  */
-#include "session/watch.h"
+#include "watch/watch.h"
 
 #include "base/array.h"
 #include "base/crc32c.h"

@@ -1,7 +1,7 @@
 /*
- * session/preview.c: an entry in a few words.
+ * view/preview.c: an entry in a few words.
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 /* Returns how well a piece describes its entry: smaller is better. */
 static int rank(enum grove_piece_kind kind)

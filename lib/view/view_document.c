@@ -1,10 +1,10 @@
 /*
- * session/view_document.c: a session as JSON documents: its log, its tree.
+ * view/view_document.c: a session as JSON documents: its log, its tree.
  *
  * A linear session is as deep as it is long, so nothing here recurses.
  */
 #include "json/out.h"
-#include "session/session.h"
+#include "view/view.h"
 
 #include "base/array.h"
 

@@ -1,7 +1,7 @@
 /*
- * session/brief.c: an entry with references in place of its long texts and images.
+ * view/brief.c: an entry with references in place of its long texts and images.
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 #include "js/js.h"
 #include "json/out.h"

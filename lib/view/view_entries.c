@@ -1,7 +1,7 @@
 /*
- * session/view_entries.c: entries by their place in the log, and parts of one entry.
+ * view/view_entries.c: entries by their place in the log, and parts of one entry.
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 #include "base/utf8.h"
 #include "js/js.h"

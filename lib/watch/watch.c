@@ -1,5 +1,5 @@
 /*
- * session/watch.c: watching many sessions through one descriptor.
+ * watch/watch.c: watching many sessions through one descriptor.
  *
  * No thread waits for changes. Three sources say what may have changed, and all of them end
  * in one epoll descriptor that the caller can poll:
@@ -24,13 +24,14 @@
  * Only some sessions, those that were looked at last, keep their image and an open log. The
  * others are parked, and cost a few hundred bytes.
  */
-#include "session/watch.h"
+#include "watch/watch.h"
 
 #include "base/array.h"
 #include "base/idmap.h"
 #include "sys/clock.h"
 #include "sys/event.h"
 #include "sys/watch.h"
+#include "view/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

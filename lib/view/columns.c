@@ -1,5 +1,5 @@
 /*
- * session/columns.c: the shape of a session, as one column per property of its entries.
+ * view/columns.c: the shape of a session, as one column per property of its entries.
  *
  * At level TURNS only the rows that give the tree its shape are reported: where somebody
  * speaks to the agent, where the context starts over, where branches diverge and end. All
@@ -9,7 +9,7 @@
  *	rows      prompt  reply  result  reply  result  reply  prompt
  *	reported  prompt                                       prompt, run 5
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 #include <stdlib.h>
 

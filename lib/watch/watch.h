@@ -1,12 +1,12 @@
 /*
- * session/watch.h: watching sessions for events.
+ * watch/watch.h: watching sessions for events.
  *
  *     watched.c      one session: what happened since the last look
  *     watch.c        a set of them: when to look at which, one event after the other
  *     watch_list.c   which sessions appear, change and disappear
  */
-#ifndef GROVE_SESSION_WATCH_H
-#define GROVE_SESSION_WATCH_H
+#ifndef GROVE_WATCH_WATCH_H
+#define GROVE_WATCH_WATCH_H
 
 #include "base/table.h"
 #include "session/session.h"

@@ -1,10 +1,10 @@
 /*
- * session/snapshot.h: a session as a user interface loads it.
+ * view/snapshot.h: a session as a user interface loads it.
  */
-#ifndef GROVE_SESSION_SNAPSHOT_H
-#define GROVE_SESSION_SNAPSHOT_H
+#ifndef GROVE_VIEW_SNAPSHOT_H
+#define GROVE_VIEW_SNAPSHOT_H
 
-#include "session/session.h"
+#include "view/view.h"
 
 /* How a delegation to sub-agents ended, in a uniform shape. */
 struct grove__delegated {

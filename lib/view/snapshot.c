@@ -1,11 +1,11 @@
 /*
- * session/snapshot.c: one document with all that a user interface loads on refresh.
+ * view/snapshot.c: one document with all that a user interface loads on refresh.
  *
  * Entries and messages go from the log to the sink one by one. Only ids, which are in the
  * spine anyway, and what sub-agents reported are held in memory.
  */
 #include "json/out.h"
-#include "session/snapshot.h"
+#include "view/snapshot.h"
 
 #include "json/value.h"
 

@@ -1,5 +1,5 @@
 /*
- * session/context.c: writes what the model will be sent next.
+ * view/context.c: writes what the model will be sent next.
  *
  * choice.c decides which entries that are. Model and thinking level come from the whole
  * path. Only the lines that are printed are read, and the few that set something.
@@ -8,7 +8,7 @@
 #include "dialect/weight.h"
 #include "image/messages.h"
 #include "json/out.h"
-#include "session/snapshot.h"
+#include "view/snapshot.h"
 
 #include "base/array.h"
 #include "sys/clock.h"
@@ -152,14 +152,14 @@ static int on_message(void *payload, struct grove_slice json)
 	struct teller *t = payload;
 	bool later = t->llm || t->c->choice.im->dialect->context.settle;
 
-	return later ? grove__message_list_add(&t->kept, json, t->c->row) : t->message(t, json, t->c->row);
+	return later ? grove__messages_add(&t->kept, json, t->c->row) : t->message(t, json, t->c->row);
 }
 
 static int on_settled(void *payload, size_t from, struct grove_slice json)
 {
 	struct teller *t = payload;
 
-	return grove__message_list_add(&t->settled, json, t->kept.row[from]);
+	return grove__messages_add(&t->settled, json, t->kept.row[from]);
 }
 
 static int on_converted(void *payload, size_t from, struct grove_slice json)
@@ -187,7 +187,7 @@ static int tell_messages(struct teller *t)
 
 	if (rc || (!t->llm && !dialect->context.settle))
 		return rc;
-	grove__message_list_settle(&t->kept);
+	grove__messages_settle(&t->kept);
 	if (dialect->context.settle && t->llm) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_settled, t);
 		if (!rc) {
@@ -195,7 +195,7 @@ static int tell_messages(struct teller *t)
 
 			t->kept = t->settled;
 			t->settled = all;
-			grove__message_list_settle(&t->kept);
+			grove__messages_settle(&t->kept);
 		}
 	} else if (dialect->context.settle) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_converted, t);
@@ -367,8 +367,8 @@ static void teller_release(struct teller *t)
 {
 	grove__buf_release(&t->settings);
 	grove__weight_release(&t->weight);
-	grove__message_list_release(&t->kept);
-	grove__message_list_release(&t->settled);
+	grove__messages_release(&t->kept);
+	grove__messages_release(&t->settled);
 	grove__choice_release(&t->c->choice);
 }
 

@@ -1,5 +1,5 @@
 /*
- * session/tail.c: the conversation, from the end of the log.
+ * view/tail.c: the conversation, from the end of the log.
  *
  * A long transcript has been compacted many times, and the conversation begins at the
  * last boundary: what is above it need not be read. So we search for the boundary from
@@ -10,7 +10,7 @@
  *	…………………………………[boundary]……………………end
  *	                 `--- indexed ---´
  */
-#include "session/session.h"
+#include "view/view.h"
 
 #include "sys/pool.h"
 
@@ -193,7 +193,7 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 	return rc;
 }
 
-int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
+int grove__tail_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d)
 {
 	bool whole = s->image || !s->log || !s->at.dialect->rules ||

@@ -1,7 +1,7 @@
 /*
- * session/media.c: images in entries: what they are, how large, and where.
+ * view/media.c: images in entries: what they are, how large, and where.
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 #include "json/value.h"
 

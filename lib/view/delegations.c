@@ -1,11 +1,11 @@
 /*
- * session/delegations.c: delegations to sub-agents, with the entries about each.
+ * view/delegations.c: delegations to sub-agents, with the entries about each.
  *
  * One entry says how a delegation ended, another one above it how it began, and in
  * older sessions a tool's result in between has more. All of them name the batch; only
  * lines that do are examined.
  */
-#include "session/snapshot.h"
+#include "view/snapshot.h"
 
 #include "base/array.h"
 

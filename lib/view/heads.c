@@ -1,5 +1,5 @@
 /*
- * session/heads.c: entries without their long values, in one block.
+ * view/heads.c: entries without their long values, in one block.
  *
  * Entries of one kind differ in a few values only. What they have in common, the
  * names of their members and the words that repeat, is their shape; the rest are
@@ -14,7 +14,7 @@
  * nothing else is parsed. Only a line that fits no shape is taken apart, which adds a new shape.
  * The blocks of a message's content have shapes of the same kind.
  */
-#include "session/heads.h"
+#include "view/heads.h"
 
 #include "base/array.h"
 #include "base/utf8.h"

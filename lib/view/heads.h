@@ -1,10 +1,10 @@
 /*
- * session/heads.h: what views return about many entries at once, or about one entry in brief.
+ * view/heads.h: what views return about many entries at once, or about one entry in brief.
  */
-#ifndef GROVE_SESSION_HEADS_H
-#define GROVE_SESSION_HEADS_H
+#ifndef GROVE_VIEW_HEADS_H
+#define GROVE_VIEW_HEADS_H
 
-#include "session/session.h"
+#include "view/view.h"
 
 /*
  * Gets the heads of the rows `from` … `to` - 1, which must exist. With `brief`, messages have

@@ -274,3 +274,23 @@ int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload
 	*next = text_of(json, "next");
 	return rc;
 }
+
+int remote_parse_event(struct remote_event *e, struct grove_slice line)
+{
+	struct grove_slice json, key, text;
+	size_t at;
+
+	if (line.len > 7 && !memcmp(line.ptr, "event: ", 7))
+		e->of_list = line.len == 15 && !memcmp(line.ptr + 7, "sessions", 8);
+	if (!e->of_list || line.len < 6 || memcmp(line.ptr, "data: ", 6))
+		return 0;
+	json = (struct grove_slice){ line.ptr + 6, line.len - 6 };
+	if (body_check(json, &at) || !grove_json_member(json, "key", &key) ||
+	    !grove_json_text(key, e->key, sizeof(e->key) - 1, &text) || text.len >= sizeof(e->key) - 1 ||
+	    (text.len && memchr(text.ptr, 0, text.len)))
+		text.len = 0;
+	else
+		memmove(e->key, text.ptr, text.len);
+	e->key[text.len] = '\0';
+	return 1;
+}

@@ -66,6 +66,14 @@ struct remote_put {
 /* Parses the answer to PUT /ingress/{id}. */
 int remote_parse_put(struct grove_slice json, struct remote_put *p);
 
+/* A stream of events about the list. */
+struct remote_event {
+	int of_list;             /* this one is */
+	char key[300];           /* of the session that it is about; "" if it does not say */
+};
+/* Takes the next line of the stream. Returns 1 if it has an event, with its key. */
+int remote_parse_event(struct remote_event *e, struct grove_slice line);
+
 /*
  * Returns true if an id is a word: nothing that could be taken for a path, and at most
  * REMOTE_ID_MAX bytes.

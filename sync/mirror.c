@@ -42,7 +42,7 @@ struct mirror {
 	int has_thread;
 	atomic_int ending, connected;
 	struct grove_buf line;       /* of the stream */
-	int of_list;                 /* the event concerns the list */
+	struct remote_event event;
 	int (*all)(void *payload);
 	void *payload;
 };
@@ -90,31 +90,6 @@ static void free_ids(char **id, size_t nr)
 
 /* ------------------------------------------------------------------- there */
 
-/* Parses "event: sessions", then "data: {…}" with a session's key. */
-static void event_line(struct mirror *m, struct grove_slice line)
-{
-	struct grove_slice json, key, text;
-	char id[300];
-	size_t at;
-
-	if (line.len > 7 && !memcmp(line.ptr, "event: ", 7)) {
-		m->of_list = line.len == 15 && !memcmp(line.ptr + 7, "sessions", 8);
-		return;
-	}
-	if (!m->of_list || line.len < 6 || memcmp(line.ptr, "data: ", 6))
-		return;
-	json = (struct grove_slice){ line.ptr + 6, line.len - 6 };
-	if (!body_check(json, &at) && grove_json_member(json, "key", &key) && grove_json_text(key, id, sizeof(id) - 1, &text) &&
-	    text.len < sizeof(id) - 1 && text.len && !memchr(text.ptr, 0, text.len)) {
-		memmove(id, text.ptr, text.len);
-		id[text.len] = '\0';
-		note(&m->changed, id);
-	} else {
-		note(&m->changed, NULL);
-	}
-	grove_watch_wake(m->watch);
-}
-
 static int on_events(void *payload, const char *ptr, size_t len)
 {
 	struct mirror *m = payload;
@@ -126,7 +101,10 @@ static int on_events(void *payload, const char *ptr, size_t len)
 	}
 	for (; len; ptr++, len--) {
 		if (*ptr == '\n') {
-			event_line(m, grove_buf_slice(&m->line));
+			if (remote_parse_event(&m->event, grove_buf_slice(&m->line))) {
+				note(&m->changed, *m->event.key ? m->event.key : NULL);
+				grove_watch_wake(m->watch);
+			}
 			m->line.len = 0;
 		} else if (m->line.len < 65536 && grove_buf_add(&m->line, (struct grove_slice){ ptr, 1 })) {
 			return GROVE_ENOMEM;

@@ -1,13 +1,15 @@
 /*
  * tests/fuzz/fuzz_answers.c: what a server answers to `grove push` and `grove pull`.
  *
- * The input is taken for each kind of answer, whole and line by line. Reading it ends,
+ * The input is taken for each kind of answer, whole and line by line, for lines that are set
+ * aside, and for a stream of events. Reading it ends,
  * and what is taken over can be used as it is: texts have no NUL, and names of files and
  * logs stay below their session.
  */
 #include "fuzz.h"
 
 #include "answers.h"
+#include "spool.h"
 
 /* Said again in other words than those of the code. */
 static void check_name(const char *name)
@@ -61,20 +63,48 @@ static void one(struct grove_slice json)
 		CHECK(strlen(p.leaf) < sizeof(p.leaf));
 }
 
+/* Lines come in pieces of any size, and are the same as if they had come at once, up to the limits. */
+static void set_aside(const char *text, size_t len)
+{
+	enum { MOST = 40, LONGEST = 2000 };
+	struct spool s = { .most = MOST };
+	struct grove_slice line;
+	size_t at = 0, n, size = 1, nr = 0;
+	int rc = 0;
+
+	while (at < len && !rc) {
+		n = len - at < size ? len - at : size;
+		rc = spool_add(&s, text + at, n, LONGEST);
+		at += n;
+		size = size * 3 % 1009 + 1;
+	}
+	CHECK(s.lines <= MOST && s.text.len <= MOST * LONGEST + LONGEST);
+	CHECK(!spool_rewind(&s));
+	for (at = 0; !rc && !spool_next(&s, &line); at += line.len + 1, nr++)
+		CHECK(at + line.len <= len && !memcmp(text + at, line.ptr, line.len) &&
+		      (at + line.len == len || text[at + line.len] == '\n'));
+	CHECK(rc || (nr == s.lines + (s.part > 0) && at >= len));
+	spool_release(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	/* a copy of its own, so that a step beyond its end is seen */
 	char *text = fuzz_alloc(len);
+	struct remote_event e = { 0 };
 	size_t at = 0;
 
 	if (len)
 		memcpy(text, bytes, len);
 	one((struct grove_slice){ text, len });
+	set_aside(text, len);
 	while (at < len) {
 		const char *lf = memchr(text + at, '\n', len - at);
 		size_t n = lf ? (size_t)(lf - text) - at : len - at;
 
 		one((struct grove_slice){ text + at, n });
+		if (remote_parse_event(&e, (struct grove_slice){ text + at, n }))
+			CHECK(strlen(e.key) < sizeof(e.key));
 		at += n + 1;
 	}
 	free(text);

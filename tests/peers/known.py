@@ -345,6 +345,16 @@ def no_role(file, question, theirs, ours):
     return bare and [t.split()[1] for t in theirs] == [t.split()[1] for t in ours] if isinstance(theirs, list) else False
 
 
+def beside_each_other(file, question, theirs, ours):
+    """All queued prompts that are sent and not ours hang beside one that is."""
+    parents = [e.get("parentUuid") for e in file.entries() if e.get("type") == "attachment"]
+    return isinstance(theirs, list) and set(ours) <= set(theirs) and len(parents) > len(set(parents))
+
+
+def not_ended(file):
+    return replace(file, lambda e: e.get("type") == "ended-by-model", lambda e: {"type": "mode", "mode": "normal"})
+
+
 def above_a_bare_attachment(file, question, theirs, ours):
     return any(e.get("uuid") == ours and e.get("parentUuid") == theirs and e.get("type") == "attachment" and "attachment" not in e
                for e in file.entries())
@@ -476,6 +486,9 @@ CLI = [
     Known("cli", CIRCLE, excuses=in_a_long_circle),
     Known("cli", ROLES, mend=types_like_roles),
     Known("cli", ROLES, frozenset(["sent"]), excuses=no_role),
+    Known("cli", "several queued prompts, each below the last message and none below another", frozenset(["queued"]),
+          excuses=beside_each_other),
+    Known("cli", "a conversation that the model ended (`ended-by-model`)", mend=not_ended),
     Known("cli", "an attachment record that lacks its attachment, at the end", frozenset(["parent"]), excuses=above_a_bare_attachment),
     Known("cli", "a title that is not a text", mend=titles_are_texts),
     Known("cli", "a record whose parent comes after it, at the end of the file", excuses=ends_above_another),

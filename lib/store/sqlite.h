@@ -48,6 +48,7 @@ struct sqlite_store {
 	bool ready;            /* its tables have been checked */
 	bool made_tables;      /* by the transaction that is open */
 	bool made_file;
+	bool dirs;             /* those to the file may be made */
 	bool stretched;        /* the write-ahead log has its final length */
 	unsigned writers;      /* how many there were */
 	int wal_pages;         /* in the write-ahead log after the last commit; atomic */

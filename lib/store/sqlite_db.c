@@ -443,10 +443,14 @@ static int count_pages(void *payload, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-/* Creates a private file, and the directories to it. */
+/*
+ * Creates a private file, and with `dirs` the directories to it: otherwise one that is
+ * missing is more likely a mistake in the path.
+ */
 static int make_file(struct sqlite_store *s, struct grove_detail *d)
 {
 	const char *slash = strrchr(s->path, '/');
+	struct grove__sys_stat st;
 	int fd = -1, err = 0;
 
 	if (slash && slash > s->path) {
@@ -455,8 +459,13 @@ static int make_file(struct sqlite_store *s, struct grove_detail *d)
 
 		if (!dir)
 			return grove__fail_nomem(d);
-		err = grove__sys_mkdirs(dir, 0700);
+		err = s->dirs ? grove__sys_mkdirs(dir, 0700) : grove__sys_stat(dir, &st);
+		if (!s->dirs && err == -ENOENT)
+			grove__fail(d, GROVE_ENOTFOUND, dir,
+				    "there is no such directory for a database (check --store and GROVE_STORE; 'grove store init' creates it)");
 		free(dir);
+		if (!s->dirs && err == -ENOENT)
+			return GROVE_ENOTFOUND;
 	}
 	if (!err)
 		err = grove__sys_open(s->path, O_RDWR | O_CREAT | O_EXCL, 0600, &fd);
@@ -712,7 +721,10 @@ int grove__sqlite_init(struct grove_store *st, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
 	struct sql_work w = { .fn = touch, .mode = SQL_WRITE, .create = true };
-	int rc = grove__sqlite_work(s, &w, d);
+	int rc;
+
+	((struct sqlite_store *)st)->dirs = true;
+	rc = grove__sqlite_work(s, &w, d);
 
 	return rc ? rc : grove__sqlite_settle(s, GROVE_SYNC_ALWAYS, d);
 }

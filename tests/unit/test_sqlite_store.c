@@ -62,14 +62,19 @@ static void look_meanwhile(const struct grove__sys_deed *deed)
 static void while_its_directories_are_made_others_find_nothing(void **state)
 {
 	struct world *w = looker = *state;
+	struct grove_store_log *log;
 
 	looks = 0;
 	snprintf(w->db, sizeof(w->db), "%s/deep/er/store.db", w->dir);
 	reopen(w, &usual);
+	/* a path with a mistake in it makes nothing */
+	FAILS(GROVE_ENOTFOUND, "GROVE_STORE", grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
+	assert_int_equal(looks, 0);
 	grove__sys_told = look_meanwhile;
-	grove__log_close(make(w, LINES("one")));
+	OK(w->st->ops->init(w->st, &w->d));
 	grove__sys_told = NULL;
 	assert_int_equal(looks, 2);
+	grove__log_close(make(w, LINES("one")));
 	assert_session(w, "one\n");
 }
 

@@ -3,10 +3,13 @@
  */
 #include "cli.h"
 
+#include <sys/stat.h>
+
 int cmd_mv(struct cli *c, int argc, char **argv)
 {
 	struct grove_session *s;
 	const char *cwd = NULL;
+	struct stat st;
 	int err, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "cwd", .string = &cwd },
@@ -27,10 +30,14 @@ int cmd_mv(struct cli *c, int argc, char **argv)
 	cli_progress(c, "moving");
 	err = grove_session_move(s, cwd ? cwd : argv[1]);
 	cli_progress_end(c);
-	if (err)
+	if (err) {
 		status = cli_fail_session(c, s, err);
-	else
+	} else {
+		if (stat(grove_session_cwd(s), &st) || !S_ISDIR(st.st_mode))
+			cli_warn(c, "%s: there is no such directory, but the session belongs to it now",
+				 grove_session_cwd(s));
 		cli_print_session(c, s);
+	}
 	grove_session_close(s);
 	return status;
 }

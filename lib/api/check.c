@@ -86,7 +86,9 @@ static int check_one(struct check_all *c, struct grove__where *at)
 
 	/* what is checked takes hold of the place */
 	c->name = strdup(at->sub ? at->sub : at->session);
-	rc = c->name ? grove__check(c->g, at, named, c, c->result, c->d) : grove__fail_nomem(c->d);
+	rc = c->name ? grove__check_empty(at, named, c, c->result) : grove__fail_nomem(c->d);
+	if (rc == 1)
+		rc = grove__check(c->g, at, named, c, c->result, c->d);
 	free(c->name);
 	grove__where_release(at);
 	return rc;
@@ -137,7 +139,15 @@ static int check_what(struct check_all *c, const char *what)
 	struct grove__where at;
 	int rc = grove__locate(c->g, what, &at, c->d);
 
-	return rc ? rc : check_one(c, &at);
+	if (rc)
+		return rc;
+	if (!at.sub)
+		rc = grove__check_left(at.store, &(struct grove_key){ at.project, at.session, "" }, c->fn,
+				       c->payload, c->result, c->d);
+	if (!rc)
+		return check_one(c, &at);
+	grove__where_release(&at);
+	return rc;
 }
 
 static int check_root(void *payload, struct grove__root *root, struct grove_detail *d)
@@ -147,7 +157,8 @@ static int check_root(void *payload, struct grove__root *root, struct grove_deta
 
 	c->root = root;
 	rc = grove__store_list(root->store, NULL, check_key, c, d);
-	return rc ? rc : grove__root_list_subs(c->g, root, check_sub, c, d);
+	rc = rc ? rc : grove__root_list_subs(c->g, root, check_sub, c, d);
+	return rc ? rc : grove__check_left(root->store, NULL, c->fn, c->payload, c->result, d);
 }
 
 static int check_all(struct check_all *c)
@@ -184,6 +195,16 @@ struct fix_all {
 	int rc;
 };
 
+static int fix_one(struct fix_all *f, struct grove__where *at)
+{
+	int rc = grove__fix_empty(at, f->opt, f->result, f->d);
+
+	if (rc == 1)
+		rc = grove__fix(f->g, at, f->opt, f->result, f->d);
+	grove__where_release(at);
+	return rc;
+}
+
 static int fix_key(void *payload, const struct grove_key *key)
 {
 	struct fix_all *f = payload;
@@ -192,10 +213,8 @@ static int fix_key(void *payload, const struct grove_key *key)
 
 	grove__fail_clear(f->d);
 	rc = place(f->g, f->root, key, &at, f->d);
-	if (!rc) {
-		rc = grove__fix(f->g, &at, f->opt, f->result, f->d);
-		grove__where_release(&at);
-	}
+	if (!rc)
+		rc = fix_one(f, &at);
 	/* one that cannot be mended does not keep the others from it */
 	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || f->d->code != rc)
 		return rc;
@@ -219,10 +238,14 @@ static int fix_what(struct fix_all *f, const char *what)
 	struct grove__where at;
 	int rc = grove__locate(f->g, what, &at, f->d);
 
-	if (!rc) {
-		rc = grove__fix(f->g, &at, f->opt, f->result, f->d);
-		grove__where_release(&at);
-	}
+	if (rc)
+		return rc;
+	if (!at.sub)
+		rc = grove__fix_left(at.store, &(struct grove_key){ at.project, at.session, "" }, f->opt, f->result,
+				     f->d);
+	if (!rc)
+		return fix_one(f, &at);
+	grove__where_release(&at);
 	return rc;
 }
 
@@ -233,7 +256,8 @@ static int fix_root(void *payload, struct grove__root *root, struct grove_detail
 
 	f->root = root;
 	rc = grove__store_list(root->store, NULL, fix_key, f, d);
-	return rc ? rc : grove__root_list_subs(f->g, root, fix_sub, f, d);
+	rc = rc ? rc : grove__root_list_subs(f->g, root, fix_sub, f, d);
+	return rc ? rc : grove__fix_left(root->store, NULL, f->opt, f->result, d);
 }
 
 static int fix_all(struct fix_all *f)

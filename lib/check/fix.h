@@ -184,6 +184,18 @@ int grove__fix_keep(const struct grove__plan *p, struct grove_store_log *log, st
 /* fix.c */
 int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_options *opt,
 	       struct grove_fix_result *result, struct grove_detail *d);
+/*
+ * left.c: what killed commands left in a store, or of one session (`near`), and what they
+ * left empty: these return 1 if it is not.
+ */
+int grove__check_left(struct grove_store *st, const struct grove_key *near, grove_problem_fn *fn, void *payload,
+		      struct grove_check_result *result, struct grove_detail *d);
+int grove__fix_left(struct grove_store *st, const struct grove_key *near, const struct grove_fix_options *opt,
+		    struct grove_fix_result *result, struct grove_detail *d);
+int grove__check_empty(const struct grove__where *at, grove_problem_fn *fn, void *payload,
+		       struct grove_check_result *result);
+int grove__fix_empty(const struct grove__where *at, const struct grove_fix_options *opt,
+		     struct grove_fix_result *result, struct grove_detail *d);
 /* True if a log without a usable header could get one. */
 int grove__fix_can_begin(struct grove *g, const struct grove__where *at,
 			 struct grove_store_log *log, bool *yes, struct grove_detail *d);

@@ -518,6 +518,7 @@ struct grove__dialect_paths {
 	int (*database)(const char *path, struct grove_buf *out);
 	/* Optional flags. */
 	bool artifacts;              /* files next to a session belong to it */
+	bool backups;                /* NAME.*.bak next to it is a copy from which it would come back */
 	bool real_cwd;               /* links to a directory are the same directory */
 	bool loose_names;            /* a session is also known by its file's name, in any case */
 };

@@ -189,6 +189,7 @@ int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	.paths.file_name = grove__pi_file_name, \
 	.paths.parse_file_name = grove__pi_parse_file_name, \
 	.paths.artifacts = true, \
+	.paths.backups = true, \
 	.paths.real_cwd = true, \
 	.paths.loose_names = true, \
 	.heads = &grove__heads_pi

@@ -23,10 +23,10 @@
 #include "image/sums.h"
 
 #include "base/crc32c.h"
-#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/map.h"
 #include "sys/state.h"
+#include "sys/temp.h"
 #include "tree/spine_freeze.h"
 
 #include <errno.h>
@@ -218,6 +218,11 @@ static int look_at(void *payload, const char *name)
 	grove__buf_clear(&o->path);
 	if (grove__buf_addf(&o->path, "%s/%s", o->dir, name) || grove__sys_lstat(o->path.ptr, &st))
 		return 0;
+	if (strstr(name, GROVE__TEMP_TAIL)) {
+		if (grove__sys_temp_left(o->path.ptr, GROVE__TEMP_TAIL))
+			grove__sys_unlink(o->path.ptr);
+		return 0;
+	}
 	o->nr++;
 	if (!o->found.len || st.mtime_ns < o->time) {
 		o->time = st.mtime_ns;
@@ -242,22 +247,18 @@ void grove__cache_freeze(const struct grove__image_source *src, struct grove__im
 {
 	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT, dir = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
-	uint64_t random;
 	int fd = -1, rc;
 
 	if (im->by_line || im->kept_until + WORTH_MORE > im->tail || im->spine->linked != im->spine->nr)
 		return;
 	rc = place(src, &dir, &path, &st);
-	grove__sys_random(&random, sizeof(random));
 	if (!rc)
-		rc = grove__buf_addf(&temp, "%s.%016llx.tmp", path.ptr, (unsigned long long)random);
-	if (!rc)
-		rc = grove__sys_open(temp.ptr, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd);
+		rc = grove__sys_temp_open(path.ptr, O_RDWR, &temp, &fd);
 	if (!rc) {
 		rc = write_image(fd, im, &st);
-		grove__sys_close(fd);
 		if (!rc)
 			rc = grove__sys_rename(temp.ptr, path.ptr);
+		grove__sys_close(fd);
 		if (rc)
 			grove__sys_unlink(temp.ptr);
 		else

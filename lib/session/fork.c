@@ -631,41 +631,46 @@ static bool nobody_spoke(const struct grove_session *s, uint32_t leaf)
 	return true;
 }
 
-/* Opens the log of a copy whose location has been chosen. */
-static int open_copy(struct grove_session *out, bool defer, struct grove_detail *d)
+/* Opens the log of a copy whose location has been chosen. A copy in memory is not in `a`. */
+static int open_copy(struct grove_session *out, bool defer, struct grove__aside *a, struct grove_detail *d)
 {
 	struct grove_key key = { out->at.project, out->at.session, "" };
+	int rc;
 
 	out->in_memory = !out->at.store;
-	return out->in_memory || defer
-		       ? grove__session_hold(out, d)
-		       : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
+	if (out->in_memory || defer)
+		return grove__session_hold(out, d);
+	rc = grove__aside_open(a, out->at.store, &key, false, d);
+	out->log = a->log;
+	return rc;
 }
 
-/* Removes an incomplete copy. */
-static void drop_copy(struct grove_session *out)
+/* A fork is complete, with its name, or does not exist. */
+static int end_copy(struct grove_session *out, struct grove__aside *a, int rc, struct grove_detail *d)
 {
-	struct grove_key key = { out->at.project, out->at.session, "" };
-
-	if (!out->log)
-		return;
-	grove__log_close(out->log);
-	out->log = NULL;
-	if (!out->held)
-		grove__store_remove(out->at.store, &key, NULL);
+	if (!rc && a->log)
+		rc = grove__aside_name(a, d);
+	if (a->made)
+		out->log = a->log;
+	else if (rc)
+		grove__log_close(out->log);
+	grove__aside_end(a, !rc);
+	if (rc)
+		out->log = NULL;
+	return rc;
 }
 
 /* Entries may refer to attachments, so these are copied too. */
-static int copy_attachments(struct grove_session *s, struct grove_session *out, struct grove_detail *d)
+static int copy_attachments(struct grove_session *s, struct grove_session *out, const struct grove__aside *a,
+			    struct grove_detail *d)
 {
 	struct grove_key from = { s->at.project, s->at.session, "" };
-	struct grove_key to = { out->at.project, out->at.session, "" };
 	struct grove_key held = { "", GROVE__HELD, "" };
 
 	if (!s->at.dialect->paths.artifacts)
 		return 0;
 	return grove__beside_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
-				       out->held ? out->held : out->at.store, out->held ? &held : &to, d);
+				  out->held ? out->held : out->at.store, out->held ? &held : &a->key, d);
 }
 
 /*
@@ -697,8 +702,6 @@ static int write_copy(struct grove_session *s, const struct grove_fork_options *
 		rc = flush(w);
 	if (!rc && !out->held)
 		grove__peek_mark_dialect(out->log, s->at.dialect);
-	if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
-		rc = grove__log_sync(out->log, d);
 	grove__buf_release(&w->bytes);
 	grove__records_release(&w->records);
 	free(w);
@@ -710,6 +713,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 {
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
+	struct grove__aside a = { .st = NULL };
 	uint32_t leaf = GROVE_NO_ENTRY;
 	bool defer;
 	char id[40];
@@ -749,16 +753,14 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		h.cwd = s->g->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
-		rc = open_copy(out, defer, d);
+		rc = open_copy(out, defer, &a, d);
 	if (!rc)
 		rc = write_copy(s, opt, leaf, &h, out, d);
 	if (!rc)
 		rc = grove__kept_copy(s->log, out->log, d);
 	if (!rc)
-		rc = copy_attachments(s, out, d);
-	/* a fork is complete or does not exist */
-	if (rc)
-		drop_copy(out);
+		rc = copy_attachments(s, out, &a, d);
+	rc = end_copy(out, &a, rc, d);
 	if (!rc) {
 		out->flags = GROVE_OPEN_WRITE;
 		out->version = s->at.dialect->version;

@@ -5,6 +5,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static int move_header(void *payload, struct grove_session *s, uint32_t row, bool header,
@@ -124,8 +125,11 @@ static int take_lease_along(const struct grove_lease *held, struct grove_store_l
 	return rc == GROVE_ECONFLICT ? 0 : rc;
 }
 
-/* Continues with the log under its new key; takes ownership of `to`. */
-static int go_over(struct grove_session *s, struct grove__where *to, struct grove_detail *d)
+/*
+ * Continues with the log under its new key, where it may be already; takes ownership of
+ * `to`.
+ */
+static int go_over(struct grove_session *s, struct grove__where *to, bool there, struct grove_detail *d)
 {
 	struct grove_key from = { s->at.project, s->at.session, "" };
 	struct grove_key key = { to->project, to->session, "" };
@@ -134,7 +138,7 @@ static int go_over(struct grove_session *s, struct grove__where *to, struct grov
 	bool own = s->at.own_store;
 	int rc = grove__log_lease_get(s->log, &held, d);
 
-	if (!rc || rc == GROVE_ENOTSUP)
+	if (!there && (!rc || rc == GROVE_ENOTSUP))
 		rc = grove__store_rename(s->at.store, &from, &key, d);
 	if (!rc)
 		rc = grove__log_open(&log, to->store, &key, GROVE_STORE_WRITE, d);
@@ -153,6 +157,20 @@ static int go_over(struct grove_session *s, struct grove__where *to, struct grov
 	return rc ? rc : grove__session_load(s, d);
 }
 
+/*
+ * The new place is taken: by another session, or by this one, if a move to another file
+ * system was interrupted at the end.
+ */
+static int end_move(struct grove_session *s, const struct grove__where *to, const char *cwd,
+		    struct grove_detail *d)
+{
+	struct grove_key from = { s->at.project, s->at.session, "" }, key = { to->project, to->session, "" };
+	int rc = grove__store_traits(to->store).paths && s->cwd && !strcmp(s->cwd, cwd)
+			 ? grove__jsonl_move_ended(to->store, &from, &key, s->at.path, to->path, d) : 1;
+
+	return rc == 1 ? grove__fail(d, GROVE_EEXIST, to->path, "there is already a session of that name") : rc;
+}
+
 int grove__session_move(struct grove_session *s, const char *cwd, struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
@@ -160,7 +178,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	struct grove_key key;
 	struct grove_store_log_stat was;
 	struct grove_store_log *log;
-	bool elsewhere;
+	bool elsewhere, there = false;
 	int rc;
 
 	rc = grove__session_writable(s, d);
@@ -194,14 +212,17 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	 */
 	key = (struct grove_key){ to.project, to.session, "" };
 	elsewhere = strcmp(to.project, s->at.project) != 0;
+	if (elsewhere)
+		grove__store_tidy(to.store, &(struct grove_key){ to.project, "", "" }, true, NULL, NULL, NULL);
 	if (elsewhere && !grove__log_open(&log, to.store, &key, GROVE_STORE_READ, NULL)) {
 		grove__log_close(log);
-		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is already a session of that name");
+		there = true;
+		rc = end_move(s, &to, full.ptr, d);
 	}
-	if (!rc)
+	if (!rc && !there)
 		rc = change_cwd(s, &full, d);
 	if (!rc && elsewhere)
-		rc = go_over(s, &to, d);
+		rc = go_over(s, &to, there, d);
 	/* nothing was said in it */
 	key = (struct grove_key){ s->at.project, s->at.session, "" };
 	if (!rc)
@@ -249,6 +270,48 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 	return rc;
 }
 
+/* What the agent would bring the session back from: NAME.*.bak next to it. */
+struct backups {
+	const char *name;
+	struct grove_buf path;
+	size_t dir;
+	bool trash;
+	int err;
+};
+
+static int remove_backup(void *payload, const char *name)
+{
+	struct backups *b = payload;
+	size_t n = strlen(b->name), len = strlen(name);
+
+	if (strncmp(name, b->name, n) || name[n] != '.' || len < n + 5 || strcmp(name + len - 4, ".bak"))
+		return 0;
+	grove__buf_cut(&b->path, b->dir);
+	b->err = grove__buf_add_str(&b->path, name) ? -ENOMEM
+		 : b->trash && into_trash(b->path.ptr) ? 0 : grove__sys_unlink(b->path.ptr);
+	if (b->err == -ENOENT)
+		b->err = 0;
+	return b->err != 0;
+}
+
+static int remove_backups(const struct grove__where *at, bool trash, struct grove_detail *d)
+{
+	const char *slash = at->path ? strrchr(at->path, '/') : NULL;
+	struct backups b = { .trash = trash };
+	int ended, rc;
+
+	if (!slash || !at->dialect || !at->dialect->paths.backups)
+		return 0;
+	b.name = slash + 1;
+	if (grove__buf_add(&b.path, at->path, (size_t)(b.name - at->path)))
+		return grove__fail_nomem(d);
+	b.dir = b.path.len;
+	grove__sys_list(b.path.ptr, remove_backup, &b, &ended);
+	rc = b.err ? grove__fail_sys(d, b.err, b.path.ptr, "the session is gone, but not this copy of it") : 0;
+	grove__buf_release(&b.path);
+	return rc;
+}
+
 /* Only sessions may be removed: other files may have been named by mistake. */
 static int is_session(struct grove *g, struct grove__where *at, struct grove_store_log *log,
 		      struct grove_detail *d)
@@ -290,10 +353,16 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path)) {
 		grove__jsonl_lease_remove(at->path);
 		rc = remove_rest(at, &key, d);
+		if (!rc)
+			rc = remove_backups(at, true, d);
+		if (!rc && !*key.subpath)
+			grove__store_tidy(at->store, &key, true, NULL, NULL, NULL);
 	} else if (flags & GROVE_REMOVE_ONLY_TRASH) {
 		rc = grove__fail(d, GROVE_ENOTSUP, at->path, "cannot be moved to the trash, so not removed");
 	} else {
 		rc = grove__store_remove(at->store, &key, d);
+		if (!rc)
+			rc = remove_backups(at, false, d);
 	}
 	/*
 	 * blobs stay, since other sessions may refer to them; garbage collection

@@ -8,6 +8,7 @@
 #include "storage/storage.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,18 +87,6 @@ static int files_stat(struct grove_storage *st, const char *path, struct grove__
 	out->mtime_ns = s.mtime_ns;
 	out->is_dir = s.type == SYS_DIR;
 	return 0;
-}
-
-/* A name in the same directory that lists hide and nobody can guess. */
-static int temp_name(const char *path, struct grove_buf *out)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	uint64_t r;
-
-	grove__sys_random(&r, sizeof(r));
-	return grove__buf_addf(out, "%.*s.%.200s.%016llx.tmp", (int)(name - path), path, name,
-			       (unsigned long long)r) ? -ENOMEM : 0;
 }
 
 /* Writes the bytes under a temporary name, with the permissions of the old file if there is one. */
@@ -244,7 +233,7 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 	err = there ? grove__sys_realpath(path, &target) :
 	      grove__buf_add_str(&target, path) ? -ENOMEM : 0;
 	if (!err)
-		err = temp_name(target.ptr, &temp);
+		err = grove__sys_temp_name(target.ptr, &temp);
 	if (!err)
 		err = write_temp(temp.ptr, bytes, there ? &old : NULL, waits(st), &made_dirs);
 	if (!err) {

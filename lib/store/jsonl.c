@@ -32,6 +32,7 @@
 
 #include "sys/alive.h"
 #include "sys/clock.h"
+#include "sys/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,8 +65,10 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 	rc = rc || !*key->project ? rc : grove__buf_add_char(out, '/');
 	rc = rc ? rc : grove__buf_add_str(out, key->session);
 	if (!rc && *key->subpath) {
-		if (grove__jsonl_has_suffix(key->session))
-			grove__buf_cut(out, out->len - strlen(SUFFIX));
+		size_t stem = grove__jsonl_stem(key->session);
+
+		if (stem)
+			grove__buf_cut(out, out->len - (strlen(key->session) - stem));
 		rc = grove__buf_addf(out, "/%s", key->subpath);
 	}
 	return rc ? grove__fail_nomem(d) : 0;
@@ -129,7 +132,9 @@ static int create(struct jsonl_log *log, struct grove_detail *d)
 		return grove__fail(d, GROVE_EEXIST, log->path, "the file already exists");
 	if (rc)
 		return grove__fail_sys(d, rc, log->path, "cannot create");
-	log->created = log->unnamed = true;
+	log->created = true;
+	/* another name waits for it: only that one has to last */
+	log->unnamed = log->new_dirs || !grove__sys_temp_of(strrchr(log->path, '/') + 1, GROVE__TEMP_TAIL);
 	return 0;
 }
 
@@ -493,6 +498,16 @@ bool grove__jsonl_has_suffix(const char *name)
 					(name[n - 2] == '.' && (n == 2 || name[n - 3] == '/'))));
 }
 
+size_t grove__jsonl_stem(const char *name)
+{
+	size_t n = strlen(name), of = grove__sys_temp_of(name, GROVE__TEMP_TAIL);
+
+	if (grove__jsonl_has_suffix(name))
+		return n - strlen(SUFFIX);
+	return of > strlen(SUFFIX) && !memcmp(name + 1 + of - strlen(SUFFIX), SUFFIX, strlen(SUFFIX))
+		       ? n - strlen(GROVE__TEMP_TAIL) : 0;
+}
+
 /* Removes the last part of the path. Returns false if it has only one. */
 static bool go_up(struct grove_buf *path)
 {
@@ -670,7 +685,7 @@ static int list_top(void *payload, const char *name)
 	bool link;
 	int ended, err;
 
-	if (li->subs && name[0] == '.')
+	if ((li->subs && name[0] == '.') || grove__sys_temp_of(name, ""))
 		return 0;
 	grove__buf_clear(&li->path);
 	if (grove__buf_addf(&li->path, "%s/%s", li->st->root, name)) {
@@ -819,6 +834,7 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 	struct jsonl_store *js = grove__jsonl_store(st);
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	struct grove__sys_stat s;
+	bool aside = grove__sys_temp_of(from->session, GROVE__TEMP_TAIL), far = false;
 	int rc = grove__jsonl_path(js, from, &a, d), err;
 
 	if (!rc)
@@ -830,7 +846,8 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 		if (err)
 			rc = grove__fail_sys(d, err, a.ptr, "cannot move");
 	}
-	if (!rc)
+	/* what has no name yet may find a directory that is there already */
+	if (!rc && !aside)
 		rc = grove__jsonl_attach_may_rename(js, from, to, d);
 	if (!rc && *from->subpath)
 		rc = grove__jsonl_inside(js, a.ptr, d);
@@ -842,12 +859,22 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 		*slash = '\0';
 		err = make_dirs(b.ptr);
 		*slash = '/';
+		/* the log comes last: while it is where it was, the move can be tried again */
 		rc = err ? grove__fail_sys(d, err, a.ptr, "cannot move")
-			 : grove__jsonl_move(a.ptr, b.ptr, d);
+			 : aside ? grove__jsonl_aside_name(js, from, to, a.ptr, b.ptr, d)
+				 : grove__jsonl_attach_rename(js, from, to, d);
 	}
-	if (!rc)
-		rc = *from->subpath ? grove__jsonl_values_rename(js, from, to, d)
-				    : grove__jsonl_attach_rename(js, from, to, d);
+	if (!rc && !aside) {
+		rc = grove__jsonl_move(a.ptr, b.ptr, &far, d);
+		if (rc)
+			grove__jsonl_attach_rename(js, to, from, NULL);
+	}
+	if (!rc && far)
+		rc = *from->subpath || s.type != SYS_FILE
+			     ? grove__fail_sys(d, -EXDEV, a.ptr, "cannot move")
+			     : grove__jsonl_move_far(st, from, to, a.ptr, b.ptr, d);
+	if (!rc && !aside && !far && *from->subpath)
+		rc = grove__jsonl_values_rename(js, from, to, d);
 	/* the new name first: in between it may have both names, but never none */
 	if (!rc)
 		rc = sync_name(b.ptr, d);

@@ -73,6 +73,11 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 /* True if the path names a session's file (*.jsonl), which may have a directory. */
 bool grove__jsonl_has_suffix(const char *name);
 /*
+ * Returns how much of the name is that of its directory; 0: it cannot have one. A log that
+ * has no name yet (jsonl_aside.c) has a directory, too.
+ */
+size_t grove__jsonl_stem(const char *name);
+/*
  * Checks that the file at `path`, below the root, may be created or changed.
  * GROVE_EACCESS if a directory on the way is a link that leads out of the store. This
  * is not used for a session's own log: that is written wherever its name leads, as
@@ -129,8 +134,31 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 /* jsonl_rewrite.c */
 int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
 			 uint64_t expect, unsigned flags, struct grove_detail *d);
-/* Appends an unpredictable temporary name next to `path` to `out`. */
-int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
+
+/* Copies what `from` has from `since` on to the end of `to`, and syncs it. A negative errno. */
+int grove__jsonl_carry_over(int from, int to, uint64_t since);
+
+/*
+ * jsonl_aside.c: gives the log `path`, which is whole and durable, and what belongs to it
+ * the name `name` (the keys are those of the two). GROVE_EEXIST; after a failure it still
+ * is where it was.
+ */
+int grove__jsonl_aside_name(struct jsonl_store *st, const struct grove_key *from, const struct grove_key *to,
+			    const char *path, const char *name, struct grove_detail *d);
+/* Moves a session to a place to which its file cannot be renamed. */
+int grove__jsonl_move_far(struct grove_store *store, const struct grove_key *from, const struct grove_key *to,
+			  const char *path, const char *name, struct grove_detail *d);
+/*
+ * Ends such a move that was interrupted when both were there: removes `path`. Returns 1 if
+ * `name` is not its copy.
+ */
+int grove__jsonl_move_ended(struct grove_store *store, const struct grove_key *from, const struct grove_key *to,
+			    const char *path, const char *name, struct grove_detail *d);
+/* Like grove__store_tidy(), for a project (NULL: all) and one of its sessions (NULL: all). */
+int grove__jsonl_tidy(const char *root, const char *project, const char *of, bool clear, grove__left_fn *fn,
+		      void *payload);
+/* Clears what was left of this file. */
+void grove__jsonl_tidy_beside(const char *path);
 
 /* jsonl_lease.c */
 int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
@@ -150,8 +178,11 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d);
 bool grove__jsonl_is_lease(const char *name);
 /* Removes the lease of the session at `path`, which has been removed. */
 void grove__jsonl_lease_remove(const char *path);
-/* Renames the session's file, together with its lease. GROVE_EEXIST if the name is taken. */
-int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
+/*
+ * Renames the session's file, together with its lease. GROVE_EEXIST if the name is taken.
+ * Sets *far, and does nothing, if it is on another file system.
+ */
+int grove__jsonl_move(const char *from, const char *to, bool *far, struct grove_detail *d);
 
 /* The directory for values, in a session's own directory; not an attachment. */
 #define GROVE__JSONL_VALUES ".grove"

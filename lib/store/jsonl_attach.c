@@ -6,6 +6,8 @@
  */
 #include "store/jsonl.h"
 
+#include "sys/temp.h"
+
 #include <errno.h>
 #include <fcntl.h>
 
@@ -18,7 +20,7 @@ static int place(struct jsonl_store *st, const struct grove_key *key, const char
 	struct grove_key sub = { key->project, key->session, name ? name : "x" };
 	int rc;
 
-	if (!grove__jsonl_has_suffix(key->session))
+	if (!grove__jsonl_stem(key->session))
 		return grove__fail(d, GROVE_ENOTSUP, NULL,
 				   "a file not named *.jsonl cannot have attachments: %.200s",
 				   key->session);
@@ -45,44 +47,26 @@ static int session_there(struct jsonl_store *st, const struct grove_key *key, st
 	return rc;
 }
 
-/* True for names of grove__jsonl_temp_name(): left by a crash, not an attachment. */
-static bool is_temp(const char *name)
-{
-	size_t n = strlen(name), end = n - strlen(".tmp");
-
-	return n > 22 && name[0] == '.' && !strcmp(name + end, ".tmp") && name[end - 17] == '.' &&
-	       strspn(name + end - 16, "0123456789abcdef") == 16;
-}
-
-static int write_new(const char *temp, struct grove_slice bytes)
-{
-	int fd, err = grove__sys_open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd);
-
-	if (err)
-		return err;
-	err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
-	if (!err)
-		err = grove__sys_sync(fd);
-	grove__sys_close(fd);
-	return err;
-}
-
 int grove__jsonl_put_small(const char *path, struct grove_slice bytes, struct grove_detail *d)
 {
 	struct grove_buf temp = GROVE_BUF_INIT, dir = GROVE_BUF_INIT;
-	int err = grove__jsonl_temp_name(path, &temp) ||
-				  grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path))
-			  ? -ENOMEM
-			  : grove__sys_mkdirs(dir.ptr, 0700);
+	int fd = -1, err = grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path))
+				  ? -ENOMEM
+				  : grove__sys_mkdirs(dir.ptr, 0700);
 
 	if (!err)
-		err = write_new(temp.ptr, bytes);
+		err = grove__sys_temp_open(path, O_WRONLY, &temp, &fd);
+	if (!err)
+		err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
+	if (!err)
+		err = grove__sys_sync(fd);
 	if (!err)
 		err = grove__sys_rename(temp.ptr, path);
+	if (err && fd >= 0)
+		grove__sys_unlink(temp.ptr);
+	grove__sys_close(fd);
 	if (!err)
 		err = grove__sys_sync_parents(path);
-	if (err && temp.len)
-		grove__sys_unlink(temp.ptr);
 	grove__buf_release(&temp);
 	grove__buf_release(&dir);
 	return err ? grove__fail_sys(d, err, path, "cannot store it") : 0;
@@ -183,7 +167,8 @@ static int visit(void *payload, const char *name)
 			err = grove__sys_rmdir(w->path.ptr);
 	} else if (!err && w->removing) {
 		err = grove__sys_unlink(w->path.ptr);
-	} else if (!err && st.type == SYS_FILE && !is_temp(name) && !grove__jsonl_is_lease(name)) {
+	} else if (!err && st.type == SYS_FILE && !grove__sys_temp_of(name, GROVE__TEMP_TAIL) &&
+		   !grove__jsonl_is_lease(name)) {
 		rc = w->file(w->payload, w->path.ptr + w->base, st.size);
 	}
 	/* already gone: somebody else is removing it too */
@@ -240,7 +225,7 @@ int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key
 	struct walk w = { .path = GROVE_BUF_INIT, .file = fn, .payload = payload };
 	int rc = session_there(grove__jsonl_store(st), key, d);
 
-	if (rc || !grove__jsonl_has_suffix(key->session))
+	if (rc || !grove__jsonl_stem(key->session))
 		return rc;
 	return walk(grove__jsonl_store(st), key, &w, d);
 }
@@ -248,7 +233,7 @@ int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key
 /* A log that belongs to a session is in that session's directory and has none itself. */
 static bool has_dir(const struct grove_key *key)
 {
-	return !*key->subpath && grove__jsonl_has_suffix(key->session);
+	return !*key->subpath && grove__jsonl_stem(key->session);
 }
 
 int grove__jsonl_attach_remove(struct jsonl_store *st, const struct grove_key *key,
@@ -293,7 +278,8 @@ int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *f
 		rc = place(st, to, NULL, &b, d);
 	if (!rc)
 		err = grove__sys_rename_new(a.ptr, b.ptr);
-	if (err && err != -ENOENT)
+	/* to another file system they go with the log */
+	if (err && err != -ENOENT && err != -EXDEV)
 		rc = grove__fail_sys(d, err, a.ptr, "cannot move the attachments");
 	grove__buf_release(&a);
 	grove__buf_release(&b);

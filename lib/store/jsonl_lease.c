@@ -24,6 +24,7 @@
 #include "store/jsonl.h"
 
 #include "sys/clock.h"
+#include "sys/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,21 +177,21 @@ static int write_lease(const char *path, const struct grove_lease *x, bool synce
 		       const struct grove__sys_stat *st)
 {
 	struct grove_buf temp = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	int fd = -1, err = compose(x, &line) || grove__jsonl_temp_name(path, &temp) ? -ENOMEM : 0;
+	int fd = -1, err = compose(x, &line) ? -ENOMEM : 0;
 
 	if (!err)
-		err = grove__sys_open(temp.ptr, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd);
+		err = grove__sys_temp_open(path, O_WRONLY, &temp, &fd);
 	if (!err) {
 		err = grove__sys_write_all(fd, line.ptr, line.len);
 		if (!err)
 			err = grove__sys_owner(fd, 0600 | (st->mode & 022) * 3, st->uid, st->gid);
 		if (!err && synced)
 			err = grove__sys_sync(fd);
-		grove__sys_close(fd);
 		if (!err)
 			err = grove__sys_rename(temp.ptr, path);
 		if (err)
 			grove__sys_unlink(temp.ptr);
+		grove__sys_close(fd);
 	}
 	grove__buf_release(&temp);
 	grove__buf_release(&line);
@@ -392,7 +393,7 @@ int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d
 
 /* The lease is there before the session, so nobody can find the session without it. */
 static int move_with_lease(const char *from, const char *to, const char *a, const char *b,
-			   struct grove_detail *d)
+			   bool *far, struct grove_detail *d)
 {
 	struct grove__sys_stat st, there;
 	struct grove_lease held;
@@ -417,10 +418,11 @@ static int move_with_lease(const char *from, const char *to, const char *a, cons
 		grove__sys_unlink(err ? b : a);
 	}
 	grove__sys_close(fd);
-	return err ? grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move") : 0;
+	*far = err == -EXDEV;
+	return err && !*far ? grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move") : 0;
 }
 
-int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d)
+int grove__jsonl_move(const char *from, const char *to, bool *far, struct grove_detail *d)
 {
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	struct grove_lease held;
@@ -433,10 +435,11 @@ int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d)
 	if (err == -ENOENT)
 		err = grove__sys_rename_new(from, to);
 	else if (!err) {
-		rc = move_with_lease(from, to, a.ptr, b.ptr, d);
+		rc = move_with_lease(from, to, a.ptr, b.ptr, far, d);
 		goto out;
 	}
-	if (err)
+	*far = err == -EXDEV;
+	if (err && !*far)
 		rc = grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move");
 out:
 	grove__buf_release(&a);

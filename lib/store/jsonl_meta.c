@@ -30,15 +30,14 @@ static int last_byte(struct jsonl_log *log, uint64_t size, char *out, struct gro
 int grove__jsonl_values_dir(const struct jsonl_store *st, const struct grove_key *key,
 			    struct grove_buf *out)
 {
-	struct grove_slice session = grove__slice_str(key->session);
+	size_t stem = grove__jsonl_stem(key->session);
 
-	if (!grove__jsonl_has_suffix(key->session) ||
+	if (!stem ||
 	    (*key->subpath && !grove__jsonl_has_suffix(key->subpath)))
 		return 0;
-	grove__slice_cut_end(&session, ".jsonl");
 	/* no directory of logs ends in .jsonl, so this one is that log's alone */
 	return grove__buf_addf(out, "%s/%s%s%.*s/" GROVE__JSONL_VALUES "%s%s", st->root, key->project,
-			       *key->project ? "/" : "", (int)session.len, session.ptr,
+			       *key->project ? "/" : "", (int)stem, key->session,
 			       *key->subpath ? "/" : "", key->subpath);
 }
 

@@ -13,6 +13,7 @@
  */
 #include "store/jsonl.h"
 #include "sys/clock.h"
+#include "sys/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +23,6 @@
 #define SHORT_LINE 32         /* bytes: most lines are longer */
 #define PATIENCE_MS 1000
 #define TICK_MS 10            /* the clock of file systems is no coarser */
-
-int grove__jsonl_temp_name(const char *path, struct grove_buf *out)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	uint64_t r;
-
-	grove__sys_random(&r, sizeof(r));
-	return grove__buf_addf(out, "%.*s.%.200s.%016llx.tmp", (int)(name - path), path, name,
-			       (unsigned long long)r);
-}
 
 static int fill(int fd, grove_line_fn *next, void *payload, const char *path, struct grove_detail *d)
 {
@@ -126,8 +116,7 @@ static int let_time_pass(struct jsonl_log *log)
 	return err;
 }
 
-/* Copies what was appended to the old file after our check to the new one. */
-static int carry_over(int from, int to, uint64_t since)
+int grove__jsonl_carry_over(int from, int to, uint64_t since)
 {
 	struct grove__sys_stat st;
 	char buf[65536];
@@ -159,7 +148,7 @@ static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t ol
 	struct grove__sys_stat st;
 	int named = grove__sys_sync_parent(target);
 	/* as late as possible, to catch more of what is still written to the old file */
-	int carried = carry_over(log->fd, fd, old_size);
+	int carried = grove__jsonl_carry_over(log->fd, fd, old_size);
 	int seen = grove__sys_fstat(fd, &st);
 
 	if (!seen) {
@@ -196,12 +185,12 @@ int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 		goto out;
 	/* a link stays a link: its target is replaced */
 	err = grove__sys_realpath(log->path, &target);
-	if (!err && grove__jsonl_temp_name(target.ptr, &temp))
-		err = -ENOMEM;
 	if (!err)
 		err = let_time_pass(log);
 	if (!err)
-		err = grove__sys_open(temp.ptr, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0600, &fd);
+		grove__jsonl_tidy_beside(target.ptr);
+	if (!err)
+		err = grove__sys_temp_open(target.ptr, O_RDWR | O_APPEND, &temp, &fd);
 	if (err) {
 		rc = grove__fail_sys(d, err, log->path, "cannot create a temporary file next to it");
 		goto out;

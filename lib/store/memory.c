@@ -567,7 +567,8 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 		}
 	if (!rc && set_key(first, to))
 		rc = grove__fail_nomem(d);
-	if (!rc)
+	/* the first name of a session is no change of it */
+	if (!rc && !grove__aside_hidden(from))
 		grove__memory_note(first, first->nr, GROVE_CHANGE_VALUE, NULL);
 	return grove__memory_unlock(m, rc);
 }

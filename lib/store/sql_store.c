@@ -434,7 +434,8 @@ static int has_attachments(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], 
 	return rc == GROVE__SQL_NONE ? 0 : rc;
 }
 
-static int give_key(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_key *key,
+/* The first name of a session is no change of it. */
+static int give_key(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_key *key, bool first,
 		    struct grove_detail *d)
 {
 	const struct sql_arg arg[] = { grove__sql_str(key->project), grove__sql_str(key->session),
@@ -446,7 +447,7 @@ static int give_key(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const s
 	if (rc)
 		return c->driver->duplicate(c, SQL_RENAME) ? exists(c, key, d) : rc;
 	rc = grove__sql_hold(c, id, &e, d);
-	return rc ? rc : grove__sql_changed(c, id, &change, &e, &e, d);
+	return rc || first ? rc : grove__sql_changed(c, id, &change, &e, &e, d);
 }
 
 /* After an interrupted try: checks whether the session has its new name. */
@@ -463,7 +464,7 @@ static int rename_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 {
 	struct naming *n = (struct naming *)w;
 	struct grove_key key = *n->to;
-	bool is_taken = false, attached = false, done;
+	bool is_taken = false, attached = false, done, first = grove__aside_hidden(n->from);
 	struct copied subs;
 	int rc = renamed(c, n, &done, d);
 
@@ -486,12 +487,12 @@ static int rename_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 		rc = grove__fail(d, GROVE_EINVAL, c->where, "%.200s already has attachments",
 				 n->from->session);
 	if (!rc)
-		rc = give_key(c, n->id, n->to, d);
+		rc = give_key(c, n->id, n->to, first, d);
 	for (size_t i = 0; i < subs.nr && !rc; i++) {
 		const struct sub *sub = (const struct sub *)subs.list + i;
 
 		key.subpath = sub->subpath;
-		rc = give_key(c, sub->id, &key, d);
+		rc = give_key(c, sub->id, &key, first, d);
 	}
 	free_copied(&subs);
 	return rc;

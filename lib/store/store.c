@@ -209,16 +209,44 @@ int grove__store_cannot(struct grove_detail *d, const struct grove_store_ops *op
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s store cannot %s", ops->name, what);
 }
 
+/* Passes on what has a name already. */
+struct showing {
+	grove_key_fn *key;
+	grove_survey_fn *survey;
+	void *payload;
+};
+
+static int show(void *payload, const struct grove_key *key)
+{
+	struct showing *s = payload;
+
+	return grove__aside_hidden(key) ? 0 : s->key(s->payload, key);
+}
+
+static int show_surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+{
+	struct showing *s = payload;
+
+	return grove__aside_hidden(key) ? 0 : s->survey(s->payload, key, st);
+}
+
 int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d)
 {
-	return st->ops->list(st, project, fn, payload, d);
+	struct showing s = { .key = fn, .payload = payload };
+
+	return st->ops->list(st, project, show, &s, d);
 }
 
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
-	return st->ops->list_subs ? st->ops->list_subs(st, project, fn, payload, d) : 0;
+	struct showing s = { .key = fn, .payload = payload };
+
+	/* what belongs to a session that is being made is copied with it */
+	return !st->ops->list_subs ? 0
+	       : project	   ? st->ops->list_subs(st, project, fn, payload, d)
+				   : st->ops->list_subs(st, project, show, &s, d);
 }
 
 /* For stores without a survey of their own: the logs one by one. */
@@ -255,10 +283,11 @@ int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *paylo
 			struct grove_detail *d)
 {
 	struct survey s = { st, fn, payload, d };
+	struct showing shown = { .survey = fn, .payload = payload };
 	int rc;
 
 	if (st->ops->survey)
-		return st->ops->survey(st, fn, payload, d);
+		return st->ops->survey(st, show_surveyed, &shown, d);
 	rc = grove__store_list(st, NULL, ask_one, &s, d);
 	return rc ? rc : grove__store_list_subs(st, NULL, ask_one, &s, d);
 }
@@ -305,7 +334,11 @@ const char *grove__store_file(const struct grove_store *st)
 
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
-	return st->ops->remove ? st->ops->remove(st, key, d) : grove__store_cannot(d, st->ops, "remove");
+	int rc = st->ops->remove ? st->ops->remove(st, key, d) : grove__store_cannot(d, st->ops, "remove");
+
+	if (!rc && !*key->subpath)
+		grove__store_tidy(st, key, true, NULL, NULL, NULL);
+	return rc;
 }
 
 int grove__store_rename(struct grove_store *st, const struct grove_key *from,

@@ -76,6 +76,44 @@ const char *grove__store_file(const struct grove_store *st);
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d);
 int grove__store_rename(struct grove_store *st, const struct grove_key *from,
 			const struct grove_key *to, struct grove_detail *d);
+/*
+ * What commands left unfinished because they were killed: whatever is in the store and has
+ * no name yet (aside.c), and temporary files. `fn` (may be NULL) is called with the name of
+ * each, and returns 1 if it is to stay; with `clear`, it is removed or, if it is whole, gets its name. Of `near`, only what
+ * is of that session; without a session, what is in its project; NULL: of all.
+ */
+typedef int grove__left_fn(void *payload, const char *name);
+int grove__store_tidy(struct grove_store *st, const struct grove_key *near, bool clear, grove__left_fn *fn,
+		      void *payload, struct grove_detail *d);
+
+/*
+ * aside.c: a session that is being made. It has a name that no list shows until it is
+ * whole, with all that belongs to it.
+ */
+struct grove__aside {
+	struct grove_store *st;
+	struct grove_key to, key;        /* its own key is for what belongs to it */
+	struct grove_store_log *log;     /* open for writing */
+	struct grove_buf session;
+	bool made;
+};
+
+/*
+ * GROVE_EEXIST if the name is taken; with `over`, an empty session without anything is
+ * replaced: a copy by an earlier version that was killed. The strings of `to` must stay
+ * valid.
+ */
+int grove__aside_open(struct grove__aside *a, struct grove_store *st, const struct grove_key *to, bool over,
+		      struct grove_detail *d);
+/* It is whole: makes it durable and gives it its name. The log stays open. */
+int grove__aside_name(struct grove__aside *a, struct grove_detail *d);
+/* Ends it. With `keep`, the log is the caller's from then on; otherwise all of it is removed. */
+void grove__aside_end(struct grove__aside *a, bool keep);
+/* True for an empty session without anything, that nobody is writing to. */
+bool grove__aside_nothing(struct grove_store *st, const struct grove_key *key);
+/* True for the key of such a session in a store without files. */
+bool grove__aside_hidden(const struct grove_key *key);
+
 int grove__store_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			    struct grove_slice bytes, struct grove_detail *d);
 int grove__store_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,

@@ -20,7 +20,7 @@
 
 #include "blob/blob.h"
 #include "store/jsonl.h"
-#include "sys/file.h"
+#include "sys/temp.h"
 #include "transfer/stores.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ struct copier {
 	struct grove__archiver k;
 	struct grove__records records;
 	bool go_on, restore;
-	bool made;                       /* we created the session: a failure removes it */
+	bool made;                       /* we create the session, as `aside` */
+	struct grove__aside aside;
 	struct grove__blobs *own;        /* the agent's, if the target is its own directory; NULL */
 	struct grove_store_record rec[BATCH_LINES];
 	size_t nr;
@@ -144,6 +145,17 @@ static int end_last_line(struct copier *c, struct twins *t, bool open)
 	return grove__log_meta_put(t->dst, GROVE__META_UNFINISHED, grove__slice("1", open), c->k.d);
 }
 
+/* The session's own log; what else is copied follows it. */
+static int open_aside(struct copier *c, const struct grove_key *key, struct twins *t)
+{
+	int rc = grove__aside_open(&c->aside, c->k.to, key, t->from.tail > 0, c->k.d);
+
+	if (!rc)
+		c->k.to_key = c->aside.key;
+	t->dst = c->aside.log;
+	return rc;
+}
+
 static int open_twins(struct copier *c, const char *sub, struct twins *t)
 {
 	struct grove_key key = c->k.from_key;
@@ -157,7 +169,10 @@ static int open_twins(struct copier *c, const char *sub, struct twins *t)
 		return rc;
 	key = c->k.to_key;
 	key.subpath = sub;
-	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_CREATE, c->k.d);
+	if (!*sub)
+		rc = open_aside(c, &key, t);
+	else
+		rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_CREATE, c->k.d);
 	if (rc == GROVE_EEXIST && c->go_on) {
 		t->there = true;
 		rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_WRITE, c->k.d);
@@ -202,11 +217,14 @@ static int look_for_blobs(struct copier *c)
 {
 	struct grove__archiver *k = &c->k;
 	struct grove_store *to = k->to;
+	struct grove_key key = k->to_key;
 	int rc;
 
 	k->to = k->from;
+	k->to_key = k->from_key;
 	rc = grove__archive_look(k);
 	k->to = to;
+	k->to_key = key;
 	return rc ? rc : grove__archive_look(k);
 }
 
@@ -231,7 +249,9 @@ static int copy_log(struct copier *c, const char *sub)
 	if (!rc)
 		rc = grove__log_sync(t.dst, c->k.d);
 	grove__log_close(t.src);
-	grove__log_close(t.dst);
+	/* kept open: this shows others that it is being made */
+	if (t.dst != c->aside.log)
+		grove__log_close(t.dst);
 	/* a restored session would be deleted at once if it had its old time */
 	if (!rc && !c->restore && (!t.there || c->k.out->lines != before))
 		rc = grove__archive_time(&c->k, sub, t.from.mtime_ns);
@@ -297,20 +317,19 @@ struct apart {
 static int write_file(const char *path, struct grove_slice bytes, struct grove_detail *d)
 {
 	struct grove_buf dir = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
-	int fd, err = grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path)) ||
-				      grove__buf_addf(&temp, "%s.grove-tmp", path)
+	int fd, err = grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path))
 			      ? -ENOMEM
 			      : grove__sys_mkdirs(dir.ptr, 0700);
 
 	if (!err)
-		err = grove__sys_open(temp.ptr, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &fd);
+		err = grove__sys_temp_open(path, O_WRONLY, &temp, &fd);
 	if (!err) {
 		err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
 		err = err ? err : grove__sys_sync(fd);
-		grove__sys_close(fd);
 		err = err ? err : grove__sys_rename_new(temp.ptr, path);
 		if (err)
 			grove__sys_unlink(temp.ptr);
+		grove__sys_close(fd);
 	}
 	grove__buf_release(&dir);
 	grove__buf_release(&temp);
@@ -341,7 +360,7 @@ static int write_apart(void *payload, const char *dir, const char *prefix)
 static int put_apart(struct copier *c, const char *name)
 {
 	struct apart a = { .c = c, .name = name };
-	struct grove_slice session = grove__slice_str(c->k.to_key.session);
+	struct grove_slice session = grove__slice_str(c->aside.to.session);
 	char *id;
 	int rc;
 
@@ -429,8 +448,11 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 		rc = copy_log(c, "");
 	if (!rc)
 		rc = copy_beside(c);
-	if (rc && c->made && !in->go_on)
-		grove__store_remove(in->to, &c->k.to_key, NULL);
+	if (!rc && c->made)
+		rc = grove__aside_name(&c->aside, d);
+	if (c->made && !rc)
+		grove__log_close(c->aside.log);
+	grove__aside_end(&c->aside, !rc);
 	out->state = rc	       ? GROVE_ARCHIVE_FAILED
 		     : c->made ? GROVE_ARCHIVE_NEW
 		     : out->lines || out->files ? GROVE_ARCHIVE_GROWN

@@ -20,8 +20,8 @@ struct grove__copy_job {
 /*
  * Copies a session with all that belongs to it. `out` has the counts and its state.
  * GROVE_ECONFLICT if neither the existing log nor the source is a prefix of the other:
- * it is left alone. Without `go_on`, a failure leaves nothing behind; with it, what was
- * copied stays, to be continued.
+ * it is left alone. A new copy appears when it is whole; one that is continued keeps
+ * what was copied to it.
  */
 int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d);

@@ -89,14 +89,14 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 {
 	struct grove_key key = { at->project, at->session, "" };
+	struct grove__aside aside = { .made = false };
 	struct grove_store_log *log = NULL;
 	struct grove_store_log_stat st;
-	bool made = false;
 	int rc = grove__log_open(&log, at->store, &key, GROVE_STORE_WRITE, h->d);
 
 	if (rc == GROVE_ENOTFOUND) {
-		rc = grove__log_open(&log, at->store, &key, GROVE_STORE_CREATE, h->d);
-		made = !rc;
+		rc = grove__aside_open(&aside, at->store, &key, false, h->d);
+		log = aside.log;
 	}
 	if (!rc)
 		rc = grove__log_stat(log, &st, h->d);
@@ -105,9 +105,13 @@ static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 	if (!rc)
 		rc = grove__log_rewrite(log, give, h, st.tail,
 					flags & GROVE_HYDRATE_FORCE ? GROVE_STORE_FORCE : 0, h->d);
-	if (rc && made && !grove__log_stat(log, &st, NULL) && !st.bytes)
-		grove__store_remove(at->store, &key, NULL);
-	grove__log_close(log);
+	if (!rc && aside.made) {
+		rc = grove__aside_name(&aside, h->d);
+		log = aside.log;
+	}
+	if (!rc || !aside.made)
+		grove__log_close(log);
+	grove__aside_end(&aside, !rc);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "transfer/stores.h"
 
 #include "blob/blob.h"
+#include "check/fix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,8 +193,8 @@ static int check(struct verifier *v)
 	}
 	if (!rc && st.bytes)
 		rc = grove__check(v->g, &at, named, v, v->result, &why);
-	else if (!rc)
-		v->result->files++;
+	else if (!rc && (rc = grove__check_empty(&at, named, v, v->result)) == 1)
+		rc = 0, v->result->files++;
 	grove__where_release(&at);
 	if (!rc || !why.code || rc == GROVE_ENOTFOUND)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
@@ -228,6 +229,8 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 	uint64_t hidden = grove__hidden_count(g);
 	int rc = grove__stores_open(&v.opened, g, url, true, d);
 
+	if (!rc)
+		rc = grove__check_left(v.opened.root.store, NULL, fn, payload, result, d);
 	for (size_t i = 0; i < v.opened.nr && !rc; i++) {
 		v.key = v.opened.keys[i];
 		rc = grove__stores_go_on(g, i, v.opened.nr, d);

@@ -7,8 +7,8 @@
  */
 #include "world/world.h"
 
-#include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,25 +94,18 @@ int grove__last_session_read(struct grove *g, const struct grove__dialect *diale
 static int put(const char *path, struct grove_slice text)
 {
 	struct grove_buf temp = GROVE_BUF_INIT;
-	const char *name = strrchr(path, '/') + 1;
-	uint64_t random;
-	int fd, rc;
+	int fd, rc = grove__buf_add(&temp, path, (size_t)(strrchr(path, '/') - path)) ? -ENOMEM : 0;
 
-	grove__sys_random(&random, sizeof(random));
-	if (grove__buf_addf(&temp, "%.*s", (int)(name - path) - 1, path))
-		return -ENOMEM;
-	rc = grove__sys_mkdirs(temp.ptr, 0700);
-	if (!rc && grove__buf_addf(&temp, "/.%s.%016llx.tmp", name, (unsigned long long)random))
-		rc = -ENOMEM;
-	if (!rc)
-		rc = grove__sys_open(temp.ptr, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd);
+	rc = rc ? rc : grove__sys_mkdirs(temp.ptr, 0700);
+	grove__buf_clear(&temp);
+	rc = rc ? rc : grove__sys_temp_open(path, O_WRONLY, &temp, &fd);
 	if (!rc) {
 		rc = grove__sys_write_all(fd, text.ptr, text.len);
-		grove__sys_close(fd);
 		if (!rc)
 			rc = grove__sys_rename(temp.ptr, path);
 		if (rc)
 			grove__sys_unlink(temp.ptr);
+		grove__sys_close(fd);
 	}
 	grove__buf_release(&temp);
 	return rc;

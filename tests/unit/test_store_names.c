@@ -357,14 +357,14 @@ static void a_session_that_is_removed_or_moved_stays_so(void **state)
 	OK(grove__store_attach_put(w->st, &a, "x.txt", grove__slice_str("x"), &w->d));
 	watch_deeds(w);
 	OK(grove__store_rename(w->st, &a, &b, &w->d));
-	assert_deeds("rename a.jsonl\nrename a\nsync .\n");
+	assert_deeds("rename a\nrename a.jsonl\nsync .\n");
 	/* into a directory that is not there: that one has to last, too */
 	watch_deeds(w);
 	OK(grove__store_rename(w->st, &b, &c, &w->d));
-	assert_deeds("mkdir p\nsync .\nrename b.jsonl\nrename b\nsync p\nsync .\n");
+	assert_deeds("mkdir p\nsync .\nrename b\nrename b.jsonl\nsync p\nsync .\n");
 	watch_deeds(w);
 	OK(grove__store_rename(w->st, &c, &a, &w->d));
-	assert_deeds("rename p/c.jsonl\nrename p/c\nsync .\nsync p\n");
+	assert_deeds("rename p/c\nrename p/c.jsonl\nsync .\nsync p\n");
 	watch_deeds(w);
 	OK(grove__store_remove(w->st, &a, &w->d));
 	assert_deeds("unlink a.jsonl\nunlink a/x.txt\nsync .\n");

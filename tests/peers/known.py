@@ -355,6 +355,11 @@ def not_ended(file):
     return replace(file, lambda e: e.get("type") == "ended-by-model", lambda e: {"type": "mode", "mode": "normal"})
 
 
+def queued_twice(file, question, theirs, ours):
+    names = [e.get("uuid") for e in file.entries() if e.get("type") == "attachment"]
+    return len(names) > len(set(names))
+
+
 def above_a_bare_attachment(file, question, theirs, ours):
     return any(e.get("uuid") == ours and e.get("parentUuid") == theirs and e.get("type") == "attachment" and "attachment" not in e
                for e in file.entries())
@@ -474,6 +479,7 @@ SDK = [
     Known("sdk", "a boundary that keeps a segment of which an end is missing", frozenset(["messages", "contents"]), mend=whole_segments),
     SIDE_PROMPT,
     Known("sdk", "a `user` or `assistant` record without a message", frozenset(["contents", "messages"]), excuses=but_for_nothing),
+    Known("sdk", "a queued prompt that was written twice under one uuid, in other words", frozenset(["contents"]), excuses=queued_twice),
     Known("sdk", CIRCLE, frozenset(["contents", "messages"]), excuses=queued_in_a_circle),
 ]
 

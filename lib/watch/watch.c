@@ -484,6 +484,9 @@ static int check_groups(struct grove_watch *w, int64_t age_ms, struct grove_deta
 		if (gr->next_ns <= now || (age_ms >= 0 && now - gr->checked_ns >= age_ms * MS &&
 					   (gr->store || !reported(w, gr))))
 			rc = check_group(w, gr, d);
+		/* told once, and asked again; the others are not kept waiting */
+		if (rc == GROVE_EAWAY && gr->root)
+			rc = grove__hidden_store(w->g, gr->root, rc, d);
 	}
 	for (size_t i = 0; i < w->nr && w->nr_failing; i++)
 		if (w->all[i]->retry_ns && w->all[i]->retry_ns <= now)

@@ -200,6 +200,11 @@ def can_be_listed(file):
     return replace(file, wrong, new)
 
 
+def invalid_time(file, question, theirs, ours):
+    """But for the time of the session, which is none, both say the same."""
+    return isinstance(theirs, dict) and isinstance(theirs.get("modified"), dict) and {**theirs, "modified": None} == {**ours, "modified": None}
+
+
 def strange_ids(file, question, theirs, ours):
     return "strange id" in file.odd
 
@@ -444,6 +449,7 @@ PI = [
           frozenset(["leaf", "context", "llm"]), mend=no_stray_end),
     Known("pi", "a message whose content is null or contains something that is not a block, an entry without its message, a name that is not a string",
           frozenset(["list", "parentSession"]), mend=can_be_listed),
+    Known("pi", "a message time outside the range of a date", frozenset(["list"]), excuses=invalid_time),
     Known("pi", "a label that is not a text", frozenset(["tree"]), mend=labels_are_texts),
     Known("pi", "an entry without an id, or with one that is not a string, and parents that are not strings",
           excuses=strange_ids),

@@ -24,6 +24,7 @@
 #define KEEP 400
 #define WIDER 16
 #define MOST ((size_t)1 << 18)
+#define UNSURE 4000             /* collected before their texts are read: fewer of them are */
 #define TRIES 3
 #define LOOKERS_MAX 4
 #define LOOK_AT_ONCE 1000       /* number of logs from which a separate thread pays off */
@@ -152,16 +153,34 @@ static int compare_in(const void *x, const void *y, void *payload)
 	return compare(payload, x, y);
 }
 
-/* Puts the hits in order, and leaves the best. */
-static void sort(struct grove__search_hits *hits)
+static bool any_unsure(const struct grove__search_hits *hits)
 {
+	for (size_t i = 0; i < hits->nr && i < hits->ask->most; i++)
+		if (hits->list[i].unsure)
+			return true;
+	return false;
+}
+
+/*
+ * Puts the hits in order, and leaves the best. What turns out to be none takes the place of
+ * no other: so as many are left as if they had been found without an index.
+ */
+static int sort(struct grove__search_hits *hits)
+{
+	size_t most = hits->ask->most;
+	int rc = 0;
+
 	if (hits->nr)
 		qsort_r(hits->list, hits->nr, sizeof(*hits->list), compare_in, hits);
-	if (hits->nr <= hits->ask->most)
-		return;
-	hits->nr = hits->ask->most;
-	hits->worst = hits->list[hits->nr - 1];
+	while (!rc && any_unsure(hits))
+		rc = grove__search_index_make_sure(hits->s->index, hits->s, hits);
+	hits->unsure = false;
+	if (rc || hits->nr <= most)
+		return rc;
+	hits->nr = most;
+	hits->worst = hits->list[most - 1];
 	hits->cut = true;
+	return 0;
 }
 
 bool grove__search_may_add(const struct grove__search_hits *to, const struct grove__search_hit *h)
@@ -173,24 +192,17 @@ int grove__search_add(struct grove__search_hits *to, const struct grove__search_
 {
 	if (!grove__search_may_add(to, h))
 		return 0;
-	if (to->nr >= 2 * to->ask->most)
-		sort(to);
+	if (to->nr >= 2 * to->ask->most && (!to->unsure || to->nr >= UNSURE) && sort(to))
+		return GROVE_ENOMEM;
 	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(*to->list)))
 		return GROVE_ENOMEM;
 	to->list[to->nr++] = *h;
+	to->unsure |= h->unsure;
 	return 0;
 }
 
-static bool any_unsure(const struct grove__search_hits *hits)
-{
-	for (size_t i = 0; i < hits->nr; i++)
-		if (hits->list[i].unsure)
-			return true;
-	return false;
-}
-
 static int find(struct grove_search *s, const struct grove__search_ask *ask,
-		struct grove__search_hits *hits, bool *lost, struct grove_detail *d)
+		struct grove__search_hits *hits, struct grove_detail *d)
 {
 	uint32_t *logs = malloc((s->sweep.nr + 1) * sizeof(*logs));
 	size_t nr = 0;
@@ -206,11 +218,8 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 			logs[nr++] = (uint32_t)i;
 	if (!rc && nr)
 		rc = grove__search_scan(s, ask, logs, nr, hits, d);
-	sort(hits);
-	if (!rc && any_unsure(hits)) {
-		rc = grove__search_index_make_sure(s->index, s, hits, lost, d);
-		sort(hits);
-	}
+	if (!rc && sort(hits))
+		rc = grove__fail_nomem(d);
 out:
 	free(logs);
 	return rc;
@@ -256,17 +265,17 @@ struct looking_for {
 static int search_once(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
 		       struct grove_detail *d)
 {
-	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &l->ask };
+	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &l->ask, .s = s };
 	int rc;
 
-	*lost = false;
 	grove__search_hits_free(*out);
 	*out = grove__search_hits_new();
 	if (!*out)
 		return grove__fail_nomem(d);
 	rc = l->one ? find_only(s, &l->where, &l->ask.only, d) : 0;
 	grove__arena_init(&hits.texts);
-	rc = rc ? rc : find(s, &l->ask, &hits, lost, d);
+	rc = rc ? rc : find(s, &l->ask, &hits, d);
+	*lost = hits.lost;
 	rc = rc ? rc : grove__search_hits_take(*out, s, &l->ask, &hits, l->continues ? &l->after : NULL, lost, d);
 	grove__arena_release(&hits.texts);
 	free(hits.list);
@@ -331,15 +340,14 @@ static int search(struct grove_search *s, struct looking_for *l, struct grove_hi
 static int finds(struct grove_search *s, const struct looking_for *l, const char *query, bool *yes)
 {
 	struct grove__search_ask ask = l->ask;
-	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &ask };
+	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &ask, .s = s };
 	struct grove__search_query *q = NULL;
-	bool lost = false;
 	struct grove_detail why;
 	int rc = grove__search_query_new(&q, query, false, &why);
 
 	grove__arena_init(&hits.texts);
 	ask.q = q;
-	rc = rc ? rc : find(s, &ask, &hits, &lost, &why);
+	rc = rc ? rc : find(s, &ask, &hits, &why);
 	*yes = !rc && hits.nr;
 	grove__arena_release(&hits.texts);
 	free(hits.list);

@@ -59,8 +59,11 @@ struct grove__search_ask {
 struct grove__search_hits {
 	const struct grove__sweep *sweep;
 	const struct grove__search_ask *ask;
+	struct grove_search *s;      /* whose index makes sure of hits; not needed if none is unsure */
 	struct grove__search_hit *list;
 	size_t nr, cap;
+	bool unsure;                 /* some of the list may be */
+	bool lost;                   /* a log has changed since it was found */
 	bool cut;                    /* some were left out … */
 	struct grove__search_hit worst;   /* … and this is the worst of those that were not */
 	struct grove__arena texts;
@@ -194,11 +197,11 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
 			     struct grove_detail *d);
 /*
- * Reads the texts of the hits that are unsure, and leaves out those that are none. Sets *lost
- * if a log has changed. The hits are in no order then.
+ * Reads the texts of those of the first ask->most hits that are unsure, and leaves out those
+ * that are none. GROVE_ENOMEM.
  */
 int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_search *s,
-				  struct grove__search_hits *hits, bool *lost, struct grove_detail *d);
+				  struct grove__search_hits *hits);
 /* Returns the dialect it was read with; NULL: the index does not know the log. */
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
 							 const struct grove__sweep_log *l);

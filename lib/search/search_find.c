@@ -490,34 +490,52 @@ static int has_it(struct reading *r, const struct grove__search_hit *h)
 
 static int by_log(const void *x, const void *y)
 {
-	const struct grove__search_hit *a = x, *b = y;
+	const struct grove__search_hit *a = *(const struct grove__search_hit *const *)x;
+	const struct grove__search_hit *b = *(const struct grove__search_hit *const *)y;
 
 	if (a->log != b->log)
 		return a->log < b->log ? -1 : 1;
 	return a->at.pos < b->at.pos ? -1 : a->at.pos > b->at.pos;
 }
 
+/* Leaves out those of the first `nr` hits that are still unsure. */
+static void drop_unsure(struct grove__search_hits *hits, size_t nr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < hits->nr; i++)
+		if (i >= nr || !hits->list[i].unsure)
+			hits->list[kept++] = hits->list[i];
+	hits->nr = kept;
+}
+
 int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_search *s,
-				  struct grove__search_hits *hits, bool *lost, struct grove_detail *d)
+				  struct grove__search_hits *hits)
 {
 	struct reading r = { .ix = ix, .s = s, .m = grove__search_matcher_new(hits->ask->q) };
-	size_t nr = 0;
-	int rc = r.m ? 0 : GROVE_ENOMEM;
+	size_t nr = hits->nr < hits->ask->most ? hits->nr : hits->ask->most;
+	struct grove__search_hit **by = malloc((nr + 1) * sizeof(*by));
+	size_t unsure = 0;
+	int rc = r.m && by ? 0 : GROVE_ENOMEM;
 
-	qsort(hits->list, hits->nr, sizeof(*hits->list), by_log);
-	for (size_t i = 0; i < hits->nr && rc != GROVE_ENOMEM; i++) {
-		rc = hits->list[i].unsure ? has_it(&r, &hits->list[i]) : 1;
+	for (size_t i = 0; i < nr && !rc; i++)
+		if (hits->list[i].unsure)
+			by[unsure++] = &hits->list[i];
+	if (unsure)
+		qsort(by, unsure, sizeof(*by), by_log);
+	for (size_t i = 0; i < unsure && rc != GROVE_ENOMEM; i++) {
+		rc = has_it(&r, by[i]);
+		by[i]->unsure = rc != 1;
 		/* it is gone or was rewritten: everything is examined again */
-		*lost |= rc < 0;
-		if (rc == 1)
-			hits->list[nr++] = hits->list[i];
+		hits->lost |= rc < 0;
 	}
-	hits->nr = nr;
+	drop_unsure(hits, nr);
+	free(by);
 	grove__log_close(r.log);
 	grove__search_matcher_free(r.m);
 	grove__search_texts_release(&r.texts);
 	grove__buf_release(&r.line);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
+	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,

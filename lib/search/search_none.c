@@ -37,9 +37,9 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 }
 
 int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_search *s,
-				  struct grove__search_hits *hits, bool *lost, struct grove_detail *d)
+				  struct grove__search_hits *hits)
 {
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
+	return GROVE_ENOTSUP;
 }
 
 int grove__search_index_suggest(struct grove__search_index *ix, const struct grove__search_query *q,

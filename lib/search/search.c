@@ -25,7 +25,7 @@
 #define WIDER 16
 #define MOST ((size_t)1 << 18)
 #define UNSURE 4000             /* collected before their texts are read: fewer of them are */
-#define TRIES 3
+#define TRIES 4                 /* the last one without the index */
 #define LOOKERS_MAX 4
 #define LOOK_AT_ONCE 1000       /* number of logs from which a separate thread pays off */
 
@@ -288,14 +288,23 @@ static void leave_index(struct grove_search *s)
 	s->index = NULL;
 }
 
-/* The index cannot be relied on: builds it again. */
+/* The index cannot be relied on. If it is gone already, another may be in its place by now. */
+static void drop_index(struct grove_search *s)
+{
+	bool gone = grove__search_index_is_gone(s->index);
+
+	leave_index(s);
+	if (!gone)
+		grove__search_index_remove(s->g);
+}
+
+/* Builds the index again; the last time, all logs are scanned instead. */
 static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
 {
-	leave_index(s);
 	if (!last)
-		grove__search_index_remove(s->g);
-	else
-		s->alone = true;
+		drop_index(s);
+	leave_index(s);
+	s->alone |= last;
 	return grove__search_refresh(s, d);
 }
 
@@ -314,7 +323,7 @@ static int search_enough(struct grove_search *s, struct looking_for *l, struct g
 /* Repeats the search as long as what it finds changes meanwhile. */
 static int search(struct grove_search *s, struct looking_for *l, struct grove_hits **out, struct grove_detail *d)
 {
-	bool lost = false;
+	bool lost = false, alone = s->alone;
 	int rc = 0;
 
 	for (int i = 0; i < TRIES && !rc; i++) {
@@ -328,11 +337,12 @@ static int search(struct grove_search *s, struct looking_for *l, struct grove_hi
 		else if (rc || !lost)
 			break;
 		/* the logs have changed since; or, if they have not, the index is wrong */
-		else if (i + 2 < TRIES || !s->index)
+		else if (!i || !s->index)
 			rc = grove__search_refresh(s, d);
 		else
-			rc = begin_anew(s, false, d);
+			rc = begin_anew(s, i + 2 == TRIES, d);
 	}
+	s->alone = alone;
 	return rc;
 }
 
@@ -590,10 +600,11 @@ static int ask_index(struct grove_search *s, struct opening *o, bool same, struc
 		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &logs, !(s->flags & GROVE_SEARCH_NO_UPDATE), d);
 		if (rc != GROVE_EDAMAGED && rc != GROVE_ECONFLICT)
 			return rc;
-		leave_index(s);
-		if (rc == GROVE_ECONFLICT)
+		if (rc == GROVE_ECONFLICT) {
+			leave_index(s);
 			return 0;
-		grove__search_index_remove(s->g);
+		}
+		drop_index(s);
 	}
 	return 0;
 }

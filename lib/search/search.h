@@ -87,7 +87,7 @@ struct grove_search {
 	uint8_t *look;               /* for each log: it is not in the index, scan it */
 	struct grove__search_watch *watch;   /* NULL: all logs are examined each time */
 	struct grove__search_index *index;   /* NULL: there is none */
-	bool alone;                  /* and there will not be one */
+	bool alone;                  /* and none is to be opened */
 	bool busy;                   /* a call is in progress: callbacks must not use this */
 	struct grove_detail detail;
 	pthread_mutex_t lock;
@@ -177,6 +177,8 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 void grove__search_index_close(struct grove__search_index *ix);
 /* Reads which logs it has, in case there is time for that before it is asked. */
 void grove__search_index_warm(struct grove__search_index *ix);
+/* Whether it was removed, or another file has its name. Not so if it is NULL. */
+bool grove__search_index_is_gone(const struct grove__search_index *ix);
 /* Throw it away. */
 void grove__search_index_remove(struct grove *g);
 /*
@@ -218,7 +220,7 @@ struct grove__search_file {
 	int64_t modified;
 	bool on_path, sent;          /* of the row; GROVE_NO_ENTRY: of the title */
 };
-int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
-			     struct grove__search_file *out);
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+			     uint32_t file, uint32_t row, struct grove__search_file *out);
 
 #endif

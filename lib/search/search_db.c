@@ -493,12 +493,22 @@ static int read_files(struct grove__search_index *ix)
 	return rc;
 }
 
+bool grove__search_index_is_gone(const struct grove__search_index *ix)
+{
+	int gone = 0;
+
+	return ix && (sqlite3_file_control(ix->db, "main", SQLITE_FCNTL_HAS_MOVED, &gone) || gone);
+}
+
 int grove__search_db_load(struct grove__search_index *ix, bool *changed)
 {
 	int64_t version = 0;
 	int rc = number(ix, "PRAGMA data_version", &version);
 
 	*changed = version != ix->version;
+	/* if another has its name, SQLite may just have taken that one's journal for ours */
+	if (!rc && grove__search_index_is_gone(ix))
+		return GROVE_EDAMAGED;
 	if (rc || !*changed)
 		return rc;
 	forget(ix);

@@ -58,6 +58,15 @@ int grove__search_db_make(struct grove__search_index *ix);
 /* Reads what the index has, unless that is already known. Sets *changed if it was not. */
 int grove__search_db_load(struct grove__search_index *ix, bool *changed);
 
+/* search_index.c */
+/*
+ * Begins to read one state of it. If others have made that another one since the last
+ * time, look[] marks what it lacks.
+ */
+int grove__search_index_begin(struct grove__search_index *ix, struct grove_search *s);
+/* Also gives up what was written. */
+void grove__search_index_end(struct grove__search_index *ix);
+
 /* search_find.c: registers the SQL functions that queries use */
 int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api);
 

@@ -435,6 +435,12 @@ static int find_all(struct grove__search_index *ix, struct parts *p)
 	return rc;
 }
 
+/* Whatever else went wrong, the index cannot be relied on. */
+static int found(int rc)
+{
+	return rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECONFLICT ? rc : GROVE_EDAMAGED;
+}
+
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
 			     struct grove_detail *d)
@@ -447,12 +453,15 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 	ix->ask = ask;
 	ix->hits = out;
 	ix->wanted = wanted;
+	/* in one state, for files of an index that was made again have the numbers of others */
+	rc = rc ? rc : grove__search_index_begin(ix, s);
 	rc = rc ? rc : choose_logs(ix, &s->sweep, s->look, ask, wanted);
 	rc = rc ? rc : find_all(ix, &p);
+	grove__search_index_end(ix);
 	grove__search_matcher_free(p.m);
 	free(wanted);
 	ix->wanted = NULL;
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : !rc || rc == GROVE_ECONFLICT ? rc : GROVE_EDAMAGED;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : found(rc);
 }
 
 /* -------------------------------------------------------------------- making sure */
@@ -546,21 +555,22 @@ const struct grove__dialect *grove__search_index_dialect(const struct grove__sea
 	return k == GROVE__IDMAP_NONE ? NULL : ix->known[k].dialect;
 }
 
-int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
-			     struct grove__search_file *out)
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+			     uint32_t file, uint32_t row, struct grove__search_file *out)
 {
 	const char *session, *cwd, *name;
 	struct grove_slice places;
 	int rc = grove__search_db_prepare(ix, "SELECT session, cwd, places, name, modified FROM files "
-					      "WHERE id = ?", &ix->one_file);
+					      "WHERE id = ? AND key = ?", &ix->one_file);
 
 	if (rc)
-		return rc;
+		return found(rc);
 	sqlite3_bind_int64(ix->one_file, 1, file);
+	sqlite3_bind_text(ix->one_file, 2, l->path, -1, SQLITE_STATIC);
 	/* another process has read the log again meanwhile, so ours is out of date */
 	if (sqlite3_step(ix->one_file) != SQLITE_ROW) {
 		rc = grove__search_db_code(ix, sqlite3_reset(ix->one_file));
-		return rc ? rc : 1;
+		return rc ? found(rc) : 1;
 	}
 	session = (const char *)sqlite3_column_text(ix->one_file, 0);
 	cwd = (const char *)sqlite3_column_text(ix->one_file, 1);

@@ -577,15 +577,27 @@ static int update(struct sync *s)
 	return rc ? rc : grove__search_db_run(s->ix, "COMMIT");
 }
 
+static int begin_reading(struct sync *s)
+{
+	int rc = grove__search_db_run(s->ix, "BEGIN");
+
+	return rc ? rc : load(s);
+}
+
+/* Reads the state, also again after others or we have written. */
+static int settle(struct sync *s)
+{
+	int rc = begin_reading(s);
+
+	grove__search_index_end(s->ix);
+	return rc;
+}
+
 static int sync_once(struct sync *s)
 {
 	struct grove__search_index *ix = s->ix;
-	int rc = grove__search_db_run(ix, "BEGIN");
+	int rc = settle(s);
 
-	if (!rc) {
-		rc = load(s);
-		sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
-	}
 	if (rc || !s->update || (!s->nr && !any_gone(s)))
 		return rc;
 	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
@@ -595,7 +607,7 @@ static int sync_once(struct sync *s)
 		s->bytes = 0;
 		rc = update(s);
 		if (rc)
-			sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
+			grove__search_index_end(ix);
 		/* our own changes do not count as changes by others */
 		ix->version = -1;
 	}
@@ -610,19 +622,28 @@ void grove__search_index_warm(struct grove__search_index *ix)
 	if (grove__search_db_run(ix, "BEGIN"))
 		return;
 	(void)!grove__search_db_load(ix, &changed);
-	sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
+	grove__search_index_end(ix);
 }
 
-/* Reads the state again, without writing, after others or we have written. */
-static int settle(struct sync *s)
+static void release(struct sync *s)
 {
-	int rc = grove__search_db_run(s->ix, "BEGIN");
+	while (s->nr)
+		free(s->tasks[--s->nr].path);
+	free(s->tasks);
+}
 
-	if (!rc) {
-		rc = load(s);
-		sqlite3_exec(s->ix->db, "ROLLBACK", NULL, NULL, NULL);
-	}
+int grove__search_index_begin(struct grove__search_index *ix, struct grove_search *of)
+{
+	struct sync s = { .ix = ix, .g = of->g, .sweep = &of->sweep, .like = of->like, .look = of->look, .same = true };
+	int rc = begin_reading(&s);
+
+	release(&s);
 	return rc;
+}
+
+void grove__search_index_end(struct grove__search_index *ix)
+{
+	sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
@@ -649,9 +670,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 	}
 	if (!rc && ix->version < 0)
 		rc = settle(&s);
-	while (s.nr)
-		free(s.tasks[--s.nr].path);
-	free(s.tasks);
+	release(&s);
 	grove__search_queue_release(&s.queue);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);

@@ -19,6 +19,11 @@ void grove__search_index_warm(struct grove__search_index *ix)
 {
 }
 
+bool grove__search_index_is_gone(const struct grove__search_index *ix)
+{
+	return false;
+}
+
 void grove__search_index_remove(struct grove *g)
 {
 }
@@ -54,8 +59,8 @@ const struct grove__dialect *grove__search_index_dialect(const struct grove__sea
 	return NULL;
 }
 
-int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
-			     struct grove__search_file *out)
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+			     uint32_t file, uint32_t row, struct grove__search_file *out)
 {
 	return GROVE_ENOTSUP;
 }

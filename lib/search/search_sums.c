@@ -19,6 +19,8 @@
 #define PAGE GROVE__SEARCH_PAGE
 #define PART_MIN 512            /* a shorter read is of the file header */
 #define RESERVED 8
+#define COUNTER 24              /* of changes, in the file header; … */
+#define COUNTER_AGAIN 92        /* … its page count is valid if this is the same */
 
 static sqlite3_vfs *plain;
 static sqlite3_vfs summing;
@@ -60,11 +62,29 @@ static int do_read(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 	return SQLITE_OK;
 }
 
+/*
+ * By the change counter SQLite tells whether the pages that it remembers are still those of
+ * the file. It would begin at one again if somebody emptied the file and others made it anew.
+ */
+static void begin_counter(unsigned char *page)
+{
+	static const unsigned char one[] = { 0, 0, 0, 1 };
+
+	if (memcmp(page + COUNTER, one, sizeof(one)))
+		return;
+	sqlite3_randomness(sizeof(one), page + COUNTER);
+	memcpy(page + COUNTER_AGAIN, page + COUNTER, sizeof(one));
+}
+
 static int do_write(sqlite3_file *f, const void *buf, int len, sqlite3_int64 at)
 {
-	/* we may change these bytes: they are reserved for us */
+	/* we may change these bytes: they are reserved for us; the counter is set by any commit */
+	unsigned char *page = (unsigned char *)(uintptr_t)buf;
+
+	if (len == PAGE && !at)
+		begin_counter(page);
 	if (len == PAGE)
-		sum(buf, at, (unsigned char *)(uintptr_t)buf + PAGE - RESERVED);
+		sum(buf, at, page + PAGE - RESERVED);
 	return real(f)->pMethods->xWrite(real(f), buf, len, at);
 }
 

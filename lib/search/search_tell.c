@@ -187,7 +187,7 @@ static int know_indexed(struct grove__search_teller *t, const struct grove__sear
 			struct grove_hit_session *session)
 {
 	struct grove__search_file f;
-	int rc = grove__search_index_file(t->s->index, h->file, h->row, &f);
+	int rc = grove__search_index_file(t->s->index, &t->s->sweep.logs[h->log], h->file, h->row, &f);
 
 	if (rc)
 		return rc;

@@ -133,6 +133,64 @@ static void a_damaged_index_is_made_anew(void **state)
 	}
 }
 
+/* The sessions of p in another store, where one has the name of the next. */
+static struct place elsewhere(const struct place *p, int nr)
+{
+	struct place q = *p;
+	char path[700];
+
+	snprintf(q.store, sizeof(q.store), "%s/%d", p->dir, nr);
+	assert_int_equal(mkdir(q.store, 0700), 0);
+	for (int i = 0; i < SESSIONS && nr % 2; i++) {
+		struct grove_buf b = file_bytes(p->s[i].path);
+
+		snprintf(path, sizeof(path), "%s/s%d.jsonl", q.store, (i + nr) % SESSIONS);
+		file_put(path, O_TRUNC | O_CREAT, b.ptr, b.len);
+		grove__buf_release(&b);
+	}
+	return q;
+}
+
+/* Between two questions somebody empties the file, or removes it, and another process makes it anew. */
+static void an_index_of_others_in_its_place_is_not_mistaken_for_it(void **state)
+{
+	static const char *const words[] = { "beta", "delta", "the", "retry", "running", "beta" };
+	struct place *p = *state, q;
+	struct stat made, kept;
+	struct grove_buf got, want, other;
+	struct grove_search *s;
+	struct grove *g = open_world(p, true);
+
+	p->c = chance_begin("others");
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	g->warn = warned;
+	/* what has just changed is looked through instead */
+	usleep(110000);
+	assert_int_equal(grove_search_open(g, 0, &s), 0);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		find_db(p);
+		assert_int_equal(i < 4 ? truncate(p->db, 0) : unlink(p->db), 0);
+		q = elsewhere(p, (int)i);
+		other = answer(&q, true, 0, words[i], NULL);
+		assert_int_equal(stat(p->db, &made), 0);
+		want = answer(p, false, 0, words[i], NULL);
+		got = (struct grove_buf)GROVE_BUF_INIT;
+		assert_int_equal(grove__buf_add(&got, "", 0), 0);
+		assert_int_equal(ask(s, words[i], NULL, &got), 0);
+		assert_string_equal(got.ptr, want.ptr);
+		grove__buf_release(&got);
+		grove__buf_release(&want);
+		grove__buf_release(&other);
+		assert_int_equal(grove_search_refresh(s), 0);
+		/* nothing is wrong with that one */
+		assert_int_equal(stat(p->db, &kept), 0);
+		assert_int_equal(kept.st_ino, made.st_ino);
+	}
+	grove_search_close(s);
+	grove_close(g);
+}
+
 static sqlite3 *open_pages(const char *path)
 {
 	sqlite3 *db;
@@ -1133,6 +1191,7 @@ int main(void)
 		cmocka_unit_test(whether_a_text_matches_is_known_from_the_words_around),
 		cmocka_unit_test_setup_teardown(words_beside_a_phrase_count_where_some_must_not_occur, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_index_of_others_in_its_place_is_not_mistaken_for_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_page_in_the_place_of_another_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrong_numbers_with_right_sums_are_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_index_of_another_release_is_made_anew, setup, teardown),

@@ -834,7 +834,7 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 	struct jsonl_store *js = grove__jsonl_store(st);
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	struct grove__sys_stat s;
-	bool aside = grove__sys_temp_of(from->session, GROVE__TEMP_TAIL), far = false;
+	bool aside = grove__sys_temp_of(from->session, GROVE__TEMP_TAIL), far = false, moved = false;
 	int rc = grove__jsonl_path(js, from, &a, d), err;
 
 	if (!rc)
@@ -862,12 +862,13 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 		/* the log comes last: while it is where it was, the move can be tried again */
 		rc = err ? grove__fail_sys(d, err, a.ptr, "cannot move")
 			 : aside ? grove__jsonl_aside_name(js, from, to, a.ptr, b.ptr, d)
-				 : grove__jsonl_attach_rename(js, from, to, d);
+				 : grove__jsonl_attach_rename(js, from, to, &moved, d);
 	}
 	if (!rc && !aside) {
 		rc = grove__jsonl_move(a.ptr, b.ptr, &far, d);
-		if (rc)
-			grove__jsonl_attach_rename(js, to, from, NULL);
+		/* the directory at the target is that of another session, if ours had none */
+		if (rc && moved)
+			grove__jsonl_attach_rename(js, to, from, &moved, NULL);
 	}
 	if (!rc && far)
 		rc = *from->subpath || s.type != SYS_FILE

@@ -216,12 +216,12 @@ int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key
 /*
  * Moves or deletes the whole directory; does nothing if there is none. A log that
  * belongs to a session has none of its own. The first checks whether the move is
- * possible: GROVE_EEXIST if the target exists.
+ * possible: GROVE_EEXIST if the target exists. *moved: there was one.
  */
 int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_key *from,
 				   const struct grove_key *to, struct grove_detail *d);
 int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *from,
-			       const struct grove_key *to, struct grove_detail *d);
+			       const struct grove_key *to, bool *moved, struct grove_detail *d);
 int grove__jsonl_attach_remove(struct jsonl_store *st, const struct grove_key *key,
 			       struct grove_detail *d);
 /* The values of a log that belongs to a session, whose directory stays. */

@@ -266,11 +266,12 @@ int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_ke
 }
 
 int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *from,
-			       const struct grove_key *to, struct grove_detail *d)
+			       const struct grove_key *to, bool *moved, struct grove_detail *d)
 {
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	int rc = 0, err = 0;
 
+	*moved = false;
 	if (!has_dir(from) || !has_dir(to))
 		return 0;
 	rc = place(st, from, NULL, &a, d);
@@ -278,6 +279,7 @@ int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *f
 		rc = place(st, to, NULL, &b, d);
 	if (!rc)
 		err = grove__sys_rename_new(a.ptr, b.ptr);
+	*moved = !rc && !err;
 	/* to another file system they go with the log */
 	if (err && err != -ENOENT && err != -EXDEV)
 		rc = grove__fail_sys(d, err, a.ptr, "cannot move the attachments");

@@ -13,7 +13,7 @@ struct grove__billed_log {
 	bool session;                           /* it is one */
 	int64_t time;                           /* of its beginning; GROVE_NO_TIME */
 	struct grove_slice id, cwd, parent;     /* empty: not known */
-	uint32_t nr;                            /* how many replies there are; set by unpack() */
+	uint32_t nr;                            /* how many replies there are; pack() has its own */
 };
 
 /* `told` of each reply says that it sums up what sub-agents used. GROVE_ENOMEM. */

@@ -103,11 +103,11 @@ static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf 
 {
 	struct grove__usage_logs *ls = payload;
 	const struct grove__header *h = &at->header;
+	struct grove__replies *own = at->own;
 	struct grove__billed_log l = {
-		.dialect = at->dialect, .session = at->has_header, .time = h->time,
+		.dialect = at->dialect, .session = at->has_header, .time = h->time, .nr = (uint32_t)own->nr,
 		.around = grove__slice_str(grove__sweep_around(ls->g, &ls->sweep.logs[at->nr])),
 	};
-	struct grove__replies *own = at->own;
 	int rc;
 
 	if (l.session) {

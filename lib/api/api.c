@@ -809,7 +809,7 @@ int grove_remove(struct grove *g, const char *what, unsigned flags)
 {
 	struct grove__where at;
 	struct grove_detail d;
-	int rc = grove__locate(g, what, &at, grove__fail_clear(&d));
+	int rc = grove__locate_for_good(g, what, &at, grove__fail_clear(&d));
 
 	if (!rc) {
 		rc = grove__session_remove(g, &at, flags, &d);

@@ -74,20 +74,26 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 	return true;
 }
 
+/* Is there a store that did not fail when it was last asked? */
+static bool any_answers(const struct grove *g)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (!__atomic_load_n(&g->roots[i].away, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why)
 {
 	bool away = rc < 0 && !root->dir && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED;
 	struct grove_detail left;
 
 	__atomic_store_n(&root->away, away, __ATOMIC_RELAXED);
-	if (!away)
+	if (!away || !any_answers(g))
 		return rc;
 	grove__fail(&left, rc, root->store->url, "its sessions are left out: %s", why->message);
 	grove__hidden_add(g, &left);
-	for (size_t i = 0; i < g->nr_roots; i++)
-		if (!__atomic_load_n(&g->roots[i].away, __ATOMIC_RELAXED))
-			return 0;
-	return rc;
+	return 0;
 }
 
 static uint64_t count(struct grove *g, bool failed)

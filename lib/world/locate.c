@@ -116,6 +116,7 @@ struct search {
 	const char *want;
 	bool by_header;                  /* what a header says counts, not a name */
 	bool exactly;                    /* no prefix will do */
+	bool thoroughly;                 /* others may have it, too, though it was found here */
 	struct grove_detail *d;
 	struct hit *hits;
 	size_t nr, cap;
@@ -529,7 +530,7 @@ static int look_everywhere(struct search *s, long mark)
 		struct pass p = { s, mark, ways[i] };
 
 		rc = grove__roots_ask(s->g, ROOTS_HERE, ask_root, &p, s->d);
-		if (!rc && !found_exactly(s))
+		if (!rc && (s->thoroughly || !found_exactly(s)))
 			rc = grove__roots_ask(s->g, ROOTS_ELSEWHERE, ask_root, &p, s->d);
 	}
 	return rc;
@@ -592,9 +593,11 @@ int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *
 	return by_id((struct search){ .g = g, .want = id, .exactly = true, .d = d, .fn = fn, .payload = payload }, -1, out);
 }
 
-int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
-		     void *payload, struct grove_detail *d)
+static int locate(struct search s, struct grove__where *out)
 {
+	struct grove *g = s.g;
+	struct grove_detail *d = s.d;
+	const char *what = s.want;
 	size_t n = strlen(what);
 	struct grove__sys_stat st;
 	struct grove_buf full = GROVE_BUF_INIT;
@@ -609,11 +612,22 @@ int grove__locate_or(struct grove *g, const char *what, struct grove__where *out
 	else if (is_path)
 		rc = grove__locate_path(g, what, out, d);
 	else
-		rc = by_word((struct search){ .g = g, .want = what, .d = d, .fn = fn, .payload = payload }, out);
+		rc = by_word(s, out);
 	/* a plain word may still be a file in the current directory */
 	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
 	    !grove__world_resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
 		rc = grove__locate_path(g, what, out, d);
 	grove__buf_release(&full);
 	return rc;
+}
+
+int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
+		     void *payload, struct grove_detail *d)
+{
+	return locate((struct search){ .g = g, .want = what, .d = d, .fn = fn, .payload = payload }, out);
+}
+
+int grove__locate_for_good(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d)
+{
+	return locate((struct search){ .g = g, .want = what, .thoroughly = true, .d = d }, out);
 }

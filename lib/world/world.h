@@ -156,6 +156,8 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 typedef int grove__candidate_fn(void *payload, struct grove__where *at);
 int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
 		     void *payload, struct grove_detail *d);
+/* For what cannot be undone: a session found here is looked for in all other stores, too. */
+int grove__locate_for_good(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d);
 /* … by nothing but its id. */
 int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *out, grove__candidate_fn *fn,
 			  void *payload, struct grove_detail *d);

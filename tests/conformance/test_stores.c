@@ -26,9 +26,9 @@ static const struct store_kind kinds[] = {
 	/* written outside of the library, against <grove/sys.h> alone */
 	{ .name = "example", .url = "drawer:", .type = &drawer_type, .by_line = true, .meta = true },
 #ifdef GROVE_TEST_SQLITE
-	{ .name = "sqlite", .url = "sqlite:%s/dir/store.db", .by_line = true, .meta = true,
+	{ .name = "sqlite", .url = "sqlite:%s/store.db", .by_line = true, .meta = true,
 	  .feed = true, .open_end = true },
-	{ .name = "traced sqlite", .url = "sqlite:%s/dir/store.db", .traced = true, .by_line = true,
+	{ .name = "traced sqlite", .url = "sqlite:%s/store.db", .traced = true, .by_line = true,
 	  .meta = true, .feed = true, .open_end = true },
 #endif
 #ifdef GROVE_TEST_MYSQL

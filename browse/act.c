@@ -94,6 +94,14 @@ void act_list_failed(struct browse *b, struct grove *g, int err)
 	act_complain(b, "the list cannot be read: %s", why.code && *why.message ? why.message : grove_strerror(err));
 }
 
+void act_unsearched(struct browse *b)
+{
+	const struct grove_detail *why = &b->unsearched;
+
+	if (why->code)
+		act_complain(b, "%s%s%s", why->path, *why->path ? ": " : "", why->message);
+}
+
 static void list_now(struct browse *b)
 {
 	int err = act_list(b, 0);

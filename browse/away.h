@@ -2,13 +2,15 @@
  * away.h: a store that does not answer.
  *
  * A database whose server is gone takes long to say so, and would for each entry on the
- * screen. After the first that took long and failed, no other is read until somebody asks
+ * screen. After the first that failed for this reason or took long, no other is read until somebody asks
  * to try again.
  */
 #ifndef BROWSE_AWAY_H
 #define BROWSE_AWAY_H
 
 #include "ticks.h"
+
+#include <grove.h>
 
 struct away {
 	int is, told;
@@ -29,7 +31,7 @@ static inline int away_read(struct away *a, int err)
 {
 	enum { LONG_MS = 2000 };
 
-	if (a && err && ticks_now() - a->since >= LONG_MS)
+	if (a && (err == GROVE_EAWAY || (err && ticks_now() - a->since >= LONG_MS)))
 		a->is = 1;
 	return err;
 }

@@ -58,6 +58,7 @@ struct browse {
 	struct work work;
 	int has_work;
 	int list_err;            /* why the list could not be read in the background, or 0 */
+	struct grove_detail unsearched;  /* why messages were not searched; code 0: they were */
 	int64_t list_due;        /* in ticks (see ticks.h): when to read the list again; 0 if not necessary */
 
 	struct grove_session *s; /* the one shown; NULL if none */
@@ -109,6 +110,8 @@ void act_close(struct browse *b);
 int act_list(struct browse *b, unsigned flags);
 /* Reports why a handle could not read it. */
 void act_list_failed(struct browse *b, struct grove *g, int err);
+/* Says why messages could not be searched, if so; a prompt hides what is said while one types. */
+void act_unsearched(struct browse *b);
 /* Reads the list if that was skipped because a session was requested. */
 void act_need_list(struct browse *b);
 /* Shows what was written. */

@@ -703,11 +703,15 @@ static void prompt_take(struct browse *b, int key)
 		memcpy(text, p->text, sizeof(text));
 		p->kind = PROMPT_NONE;
 		entered(b, kind, text);
+		if (kind == PROMPT_FILTER)
+			act_unsearched(b);
 		break;
 	case PROMPT_LEFT:
 		p->kind = PROMPT_NONE;
 		if (kind == PROMPT_DELETE)
 			act_say(b, "not deleted");
+		if (kind == PROMPT_FILTER)
+			act_unsearched(b);
 		break;
 	case PROMPT_OTHER:
 		if (kind == PROMPT_FILTER)

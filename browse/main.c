@@ -54,6 +54,10 @@ static void take_job(struct browse *b, struct work_job *j)
 	} else if (j->kind == WORK_SEARCH && !j->err) {
 		sessions_add_found(&b->list, j->query, &j->found);
 	}
+	if (j->kind == WORK_SEARCH) {
+		b->unsearched = j->why;
+		act_unsearched(b);
+	}
 	if (j->again) {
 		j->again = 0;
 		if (j->kind == WORK_LIST)

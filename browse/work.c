@@ -54,8 +54,8 @@ static void search(struct work_job *j)
 	struct grove_search_options so = { .size = sizeof(so), .limit = SESSIONS_FOUND, .per_session = 1 };
 	struct grove_search *s = NULL;
 	struct grove_hits *h = NULL;
-	struct grove_detail why;
 
+	j->why.code = 0;
 	j->err = grove_search_open(j->g, 0, &s);
 	if (!j->err)
 		j->err = grove_search_run(s, j->query, &so, &h);
@@ -63,8 +63,7 @@ static void search(struct work_job *j)
 		take_hits(j, h);
 	} else if (j->err != GROVE_EINVAL && !atomic_load(&j->w->stop)) {
 		/* but what is typed need not be a query yet */
-		grove_search_error(s, &why);
-		warnings_add(j->w->warnings, &why);
+		grove_search_error(s, &j->why);
 	}
 	grove_hits_free(h);
 	grove_search_close(s);

@@ -34,6 +34,7 @@ struct work_job {
 	struct grove_list *l;
 	struct sessions_found found;
 	int err;
+	struct grove_detail why;     /* of a search that failed; code 0: nothing to tell */
 };
 
 struct work {

@@ -83,17 +83,29 @@ static bool any_answers(const struct grove *g)
 	return false;
 }
 
-int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why)
+static bool note_away(struct grove__root *root, int rc)
 {
 	bool away = rc < 0 && !root->dir && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED;
-	struct grove_detail left;
 
 	__atomic_store_n(&root->away, away, __ATOMIC_RELAXED);
-	if (!away || !any_answers(g))
+	return away;
+}
+
+int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why)
+{
+	struct grove_detail left;
+
+	if (!note_away(root, rc))
 		return rc;
 	grove__fail(&left, rc, root->store->url, "its sessions are left out: %s", why->message);
 	grove__hidden_add(g, &left);
-	return 0;
+	return any_answers(g) ? 0 : rc;
+}
+
+int grove__hidden_asked(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why)
+{
+	note_away(root, rc);
+	return any_answers(g) ? grove__hidden_store(g, root, rc, why) : rc;
 }
 
 static uint64_t count(struct grove *g, bool failed)

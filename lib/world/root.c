@@ -82,7 +82,7 @@ int grove__roots_ask(struct grove *g, enum grove__roots which, grove__ask_fn *fn
 		struct grove__root *root = &g->roots[i];
 
 		if (which == ROOTS_ALL || (which == ROOTS_HERE) == grove__store_is_here(root->store))
-			rc = grove__hidden_store(g, root, fn(payload, root, grove__fail_clear(d)), d);
+			rc = grove__hidden_asked(g, root, fn(payload, root, grove__fail_clear(d)), d);
 	}
 	return rc;
 }

@@ -99,6 +99,8 @@ void grove__hidden_mention(struct grove *g, const struct grove_detail *why);
  * failed. Any other result is returned.
  */
 int grove__hidden_store(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why);
+/* The same after all of it was asked: if no other answers, its failure is that of the call, and told by it alone. */
+int grove__hidden_asked(struct grove *g, struct grove__root *root, int rc, const struct grove_detail *why);
 /* Returns how many so far. Called before work that must be complete. */
 uint64_t grove__hidden_count(struct grove *g);
 /* Returns how many of them failed with an I/O error rather than for lack of permission. */

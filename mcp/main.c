@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "programs/args.h"
 #include "programs/indexer.h"
-#include "programs/memory.h"
+#include "programs/heap.h"
 #include "wire.h"
 
 #include <signal.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	struct cli c;
 	int status;
 
-	memory_return_early();
+	heap_return_early();
 	args_hide(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

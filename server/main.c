@@ -18,7 +18,7 @@
 #include "tokens.h"
 #include "programs/args.h"
 #include "programs/indexer.h"
-#include "programs/memory.h"
+#include "programs/heap.h"
 #include "programs/viewer.h"
 
 #include <errno.h>
@@ -370,7 +370,7 @@ static int cmd_serve(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	memory_return_early();
+	heap_return_early();
 	args_hide(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "serve"))
 		return cmd_serve(argc - 2, argv + 2);

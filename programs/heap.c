@@ -1,14 +1,14 @@
 /*
- * memory.c: memory of programs that run for long.
+ * heap.c: memory of programs that run for long.
  */
-#include "memory.h"
+#include "heap.h"
 
 #include <features.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-void memory_return_early(void)
+void heap_return_early(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, 512 << 10);

@@ -151,6 +151,9 @@ int grove__aside_name(struct grove__aside *a, struct grove_detail *d)
 
 	if (rc || !a->session.len)
 		return rc;
+	rc = grove__log_stat(a->log, &a->named, d);
+	if (rc)
+		return rc;
 	rc = grove__store_rename(a->st, &a->key, &a->to, d);
 	if (rc)
 		return rc;
@@ -161,12 +164,28 @@ int grove__aside_name(struct grove__aside *a, struct grove_detail *d)
 	return grove__log_open(&a->log, a->st, &a->to, GROVE_STORE_WRITE, d);
 }
 
+/* Is what stands under the name the one that was being named, and not another's? */
+static bool is_ours(const struct grove__aside *a)
+{
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
+	bool ours;
+
+	if (grove__log_open(&log, a->st, &a->to, GROVE_STORE_READ, NULL))
+		return false;
+	ours = !grove__log_stat(log, &st, NULL) && st.tail && st.base == a->named.base && st.tail == a->named.tail &&
+	       st.bytes == a->named.bytes;
+	grove__log_close(log);
+	return ours;
+}
+
 void grove__aside_end(struct grove__aside *a, bool keep)
 {
 	if (!keep)
 		grove__log_close(a->log);
 	/* a naming that failed may have happened all the same */
-	if (a->made && !keep && grove__store_remove(a->st, &a->key, NULL) == GROVE_ENOTFOUND && a->session.len)
+	if (a->made && !keep && grove__store_remove(a->st, &a->key, NULL) == GROVE_ENOTFOUND && a->session.len &&
+	    is_ours(a))
 		grove__store_remove(a->st, &a->to, NULL);
 	a->log = NULL;
 	grove__buf_release(&a->session);

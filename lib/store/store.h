@@ -96,6 +96,7 @@ struct grove__aside {
 	struct grove_store_log *log;     /* open for writing */
 	struct grove_buf session;
 	bool made;
+	struct grove_store_log_stat named; /* when its naming began; nothing: it did not */
 };
 
 /*

@@ -397,6 +397,46 @@ static void that_a_name_may_not_last_is_told(void **state)
 	grove__buf_release(&n.text);
 }
 
+/* Between the last look at a name and the naming, another may take it. */
+static void a_name_that_another_took_stays_the_others(void **state)
+{
+	struct world *w = *state;
+	struct grove_store_record ours = { .line = str("ours") };
+	struct grove__aside a;
+	char temp[600];
+
+	for (int vanished = 0; vanished < 2; vanished++) {
+		unlink(w->path);
+		OK(grove__aside_open(&a, w->st, &key, false, &w->d));
+		OK(grove__log_append(a.log, &ours, 1, 0, GROVE_SYNC_NONE, &w->out, &w->d));
+		snprintf(temp, sizeof(temp), "%s/%s", w->dir, a.session.ptr);
+		file_make(w->path, "another's\n");
+		if (vanished)
+			assert_int_equal(unlink(temp), 0);
+		assert_int_not_equal(grove__aside_name(&a, &w->d), 0);
+		grove__aside_end(&a, false);
+		assert_file(w->path, "another's\n");
+		assert_int_equal(access(temp, F_OK), -1);
+	}
+}
+
+static void moving_onto_another_leaves_its_attachments(void **state)
+{
+	struct world *w = *state;
+	const struct grove_key a = { "", "a.jsonl", "" }, b = { "", "b.jsonl", "" };
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	char path[300];
+
+	file_make(w->path, "a\n");
+	snprintf(path, sizeof(path), "%s/b.jsonl", w->dir);
+	file_make(path, "b\n");
+	OK(grove__store_attach_put(w->st, &b, "x.txt", str("of b"), &w->d));
+	FAILS(GROVE_EEXIST, grove__store_rename(w->st, &a, &b, &w->d));
+	OK(grove__store_attach_get(w->st, &b, "x.txt", &bytes, &w->d));
+	assert_string_equal(bytes.ptr, "of b");
+	grove__buf_release(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +450,8 @@ int main(void)
 		CASE(a_file_without_the_ending_has_no_attachments),
 		CASE(names_move_where_the_system_has_no_such_call),
 		CASE(moving_what_is_not_there_makes_nothing),
+		CASE(a_name_that_another_took_stays_the_others),
+		CASE(moving_onto_another_leaves_its_attachments),
 		CASE(a_path_is_described_as_it_is_opened),
 		CASE(a_session_that_is_removed_or_moved_stays_so),
 		CASE(that_a_name_may_not_last_is_told),

@@ -7,7 +7,12 @@ export function bundled(here) {
   const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
   return Object.entries(lock.packages)
     .filter(([path, p]) => path && !p.dev && !p.optional)
-    .map(([path, p]) => ({ name: path.slice('node_modules/'.length), version: p.version, license: p.license, path: join(here, path) }))
+    .map(([path, p]) => ({
+      name: path.slice('node_modules/'.length),
+      version: p.version,
+      license: p.license,
+      path: join(here, path),
+    }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -17,7 +17,13 @@ export function fill(...blocks) {
 
 // What the server tells of a session, or of one of its sub-agents.
 export async function told(base, key, sub) {
-  const ask = async (path) => { const r = await fetch(`${base}/api/v1/sessions/${key}${path}${sub ? `${path.includes('?') ? '&' : '?'}sub=${sub}` : ''}`); if (!r.ok) throw new Error(`${path}: ${r.status} ${await r.text()}`); return r.json(); };
+  const ask = async (path) => {
+    const r = await fetch(
+      `${base}/api/v1/sessions/${key}${path}${sub ? `${path.includes('?') ? '&' : '?'}sub=${sub}` : ''}`,
+    );
+    if (!r.ok) throw new Error(`${path}: ${r.status} ${await r.text()}`);
+    return r.json();
+  };
   const { session: _, ...tree } = await ask('/tree?level=all');
   const snapshot = await ask('/snapshot?entries=none&parts=session,subagents');
   const bodies = new Map();
@@ -27,5 +33,9 @@ export async function told(base, key, sub) {
     for (const e of r.entries) bodies.set(e.seq, e.entry);
     want = (r.more ?? []).map(([a, b]) => `${a}-${b}`).join(',');
   }
-  return block({ session: snapshot.session, subagents: snapshot.subagents, ...(sub ? { agent: { id: sub } } : {}) }, tree, tree.seq.map((s) => bodies.get(s) ?? null));
+  return block(
+    { session: snapshot.session, subagents: snapshot.subagents, ...(sub ? { agent: { id: sub } } : {}) },
+    tree,
+    tree.seq.map((s) => bodies.get(s) ?? null),
+  );
 }

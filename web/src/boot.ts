@@ -2,4 +2,5 @@
 import { readKept } from './model/kept.ts';
 
 const theme = readKept().theme;
-document.documentElement.dataset.theme = theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+document.documentElement.dataset.theme =
+  theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');

@@ -17,7 +17,17 @@ function App(): JSX.Element {
   return (
     <Shell>
       <Boundary what="page">
-        {refused.value && !me.value ? <SignIn /> : r.page === 'sessions' ? <SessionsPage /> : r.page === 'session' ? <SessionPage r={r} /> : r.page === 'usage' ? <UsagePage /> : <ComparePage key={`${r.key}${r.a}${r.b}`} r={r} />}
+        {refused.value && !me.value ? (
+          <SignIn />
+        ) : r.page === 'sessions' ? (
+          <SessionsPage />
+        ) : r.page === 'session' ? (
+          <SessionPage r={r} />
+        ) : r.page === 'usage' ? (
+          <UsagePage />
+        ) : (
+          <ComparePage key={`${r.key}${r.a}${r.b}`} r={r} />
+        )}
       </Boundary>
     </Shell>
   );

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import type { Plan } from '../src/api/types.ts';
 import { busy, idle, step, textOf, type LeafEvent, type LeafState } from '../src/model/leaf.ts';
 
-const plan: Plan = { outcome: 'replay', leafAfter: 'd1', leavesBehind: 872, content: [{ type: 'text', text: 'again' }], contextTokens: 23300, rev: 7, openBy: null };
+const plan: Plan = {
+  outcome: 'replay',
+  leafAfter: 'd1',
+  leavesBehind: 872,
+  content: [{ type: 'text', text: 'again' }],
+  contextTokens: 23300,
+  rev: 7,
+  openBy: null,
+};
 const run = (...events: LeafEvent[]): LeafState => events.reduce(step, idle);
 
 test('a prompt: asked, confirmed, moved; its text comes back as a draft', () => {
@@ -17,16 +25,34 @@ test('a prompt: asked, confirmed, moved; its text comes back as a draft', () => 
 });
 
 test('a switch leaves no draft', () => {
-  const s = run({ on: 'continue', entryId: 'e' }, { on: 'plan', plan: { ...plan, outcome: 'switch', leafAfter: 'e' } }, { on: 'confirm' }, { on: 'moved', leaf: 'e' });
+  const s = run(
+    { on: 'continue', entryId: 'e' },
+    { on: 'plan', plan: { ...plan, outcome: 'switch', leafAfter: 'e' } },
+    { on: 'confirm' },
+    { on: 'moved', leaf: 'e' },
+  );
   assert.deepEqual(s, { at: 'idle', draft: null, moved: 'e' });
 });
 
 test('the leaf itself: nothing moves, no dialog', () => {
-  assert.deepEqual(run({ on: 'continue', entryId: 'e' }, { on: 'plan', plan: { ...plan, outcome: 'append', leafAfter: 'e' } }), { at: 'idle', draft: null, moved: 'e' });
+  assert.deepEqual(
+    run({ on: 'continue', entryId: 'e' }, { on: 'plan', plan: { ...plan, outcome: 'append', leafAfter: 'e' } }),
+    { at: 'idle', draft: null, moved: 'e' },
+  );
 });
 
 test('a conflict goes back to pending with a fresh plan and who wrote what', () => {
-  const s = run({ on: 'continue', entryId: 'e' }, { on: 'plan', plan }, { on: 'confirm' }, { on: 'conflict', live: false, entries: [{ id: 'n', author: 'pi', text: 'two' }], plan: { ...plan, rev: 9, leavesBehind: 874 } });
+  const s = run(
+    { on: 'continue', entryId: 'e' },
+    { on: 'plan', plan },
+    { on: 'confirm' },
+    {
+      on: 'conflict',
+      live: false,
+      entries: [{ id: 'n', author: 'pi', text: 'two' }],
+      plan: { ...plan, rev: 9, leavesBehind: 874 },
+    },
+  );
   assert.ok(s.at === 'pending' && s.conflict?.entries.length === 1 && s.pendingLeafConfirmation.expectedRev === 9);
 });
 
@@ -38,7 +64,13 @@ test('no answer: unknown, then whatever is true', () => {
 });
 
 test('what comes late or out of turn changes nothing', () => {
-  for (const e of [{ on: 'plan', plan }, { on: 'confirm' }, { on: 'moved', leaf: null }, { on: 'silence' }] as LeafEvent[]) assert.equal(step(idle, e), idle);
+  for (const e of [
+    { on: 'plan', plan },
+    { on: 'confirm' },
+    { on: 'moved', leaf: null },
+    { on: 'silence' },
+  ] as LeafEvent[])
+    assert.equal(step(idle, e), idle);
   const moving = run({ on: 'continue', entryId: 'e' }, { on: 'plan', plan }, { on: 'confirm' });
   assert.equal(step(moving, { on: 'cancel' }), moving);
   assert.equal(step(moving, { on: 'continue', entryId: 'other' }), moving);

@@ -12,7 +12,10 @@ const bundled = packages.filter(([, p]) => !p.dev && !p.optional);
 test('the licence text names every bundled package, in its version', () => {
   const text = readFileSync(join(here, '../docs/viewer-licenses.txt'), 'utf8');
   const named = [...text.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+)  (\S+)$/gm)].map((m) => `${m[1]} ${m[2]} ${m[3]}`);
-  assert.deepEqual(named.sort(), bundled.map(([path, p]) => `${path.slice('node_modules/'.length)} ${p.version} ${p.license}`).sort());
+  assert.deepEqual(
+    named.sort(),
+    bundled.map(([path, p]) => `${path.slice('node_modules/'.length)} ${p.version} ${p.license}`).sort(),
+  );
 });
 
 test('nothing copyleft is bundled', () => {
@@ -22,5 +25,6 @@ test('nothing copyleft is bundled', () => {
 test('the lock file tells no download addresses, and versions are exact', () => {
   for (const [path, p] of packages) assert.equal(p.resolved, undefined, path);
   const own = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
-  for (const v of [...Object.values<string>(own.dependencies), ...Object.values<string>(own.devDependencies)]) assert.match(v, /^\d+\.\d+\.\d+$/);
+  for (const v of [...Object.values<string>(own.dependencies), ...Object.values<string>(own.devDependencies)])
+    assert.match(v, /^\d+\.\d+\.\d+$/);
 });

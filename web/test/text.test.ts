@@ -11,8 +11,14 @@ test('links: three schemes, and the true host when the text hides it', () => {
   assert.equal(link('data:text/html,x', 'x'), null);
   assert.equal(link('//evil.example', 'x'), null);
   assert.equal(link('https://user:pw@evil.example', 'x'), null);
-  assert.deepEqual(link('https://evil.example/a', 'bank.example'), { href: 'https://evil.example/a', host: 'evil.example' });
-  assert.deepEqual(link('https://good.example/', 'https://good.example/'), { href: 'https://good.example/', host: null });
+  assert.deepEqual(link('https://evil.example/a', 'bank.example'), {
+    href: 'https://evil.example/a',
+    host: 'evil.example',
+  });
+  assert.deepEqual(link('https://good.example/', 'https://good.example/'), {
+    href: 'https://good.example/',
+    host: null,
+  });
   assert.equal(link('mailto:a@b.example', 'write')?.host, null);
 });
 
@@ -24,7 +30,10 @@ test('control, bidi and zero-width characters are visible', () => {
 });
 
 test('terminal: colours stay, everything else goes', () => {
-  assert.equal(onlyColours('\u001b]0;title\u0007\u001b[31mred\u001b[0m\u001b[2J\u001b[1;1H\u001bP1$q\u001b\\x'), '\u001b[31mred\u001b[0mx');
+  assert.equal(
+    onlyColours('\u001b]0;title\u0007\u001b[31mred\u001b[0m\u001b[2J\u001b[1;1H\u001bP1$q\u001b\\x'),
+    '\u001b[31mred\u001b[0mx',
+  );
   assert.equal(onlyColours('\u001b]8;;https://evil.example\u001b\\link\u001b]8;;\u001b\\'), 'link');
   assert.equal(settle('10 %\r100 %'), '100 %');
   assert.equal(settle('ab\bc'), 'ac');
@@ -64,8 +73,22 @@ test('highlight.js gives its tree as runs (pinned: a private member)', () => {
 
 test('a diff is numbered, and the changed part of a line is marked', () => {
   const lines = compare('a\nlet x = one;\nb\n', 'a\nlet x = two;\nb\n', 'js');
-  assert.deepEqual(lines.map((l) => [l.sign, l.old, l.new]), [[' ', 1, 1], ['-', 2, null], ['+', null, 2], [' ', 3, 3]]);
+  assert.deepEqual(
+    lines.map((l) => [l.sign, l.old, l.new]),
+    [
+      [' ', 1, 1],
+      ['-', 2, null],
+      ['+', null, 2],
+      [' ', 3, 3],
+    ],
+  );
   assert.deepEqual(lines[1]!.hi, [8, 11]);
-  const p = patchLines([{ sign: '-', old: 1, new: null, text: 'abc' }, { sign: '+', old: null, new: 1, text: 'xyz' }], '');
+  const p = patchLines(
+    [
+      { sign: '-', old: 1, new: null, text: 'abc' },
+      { sign: '+', old: null, new: 1, text: 'xyz' },
+    ],
+    '',
+  );
   assert.equal(p[0]!.hi, undefined);
 });

@@ -2,7 +2,14 @@
 import { signal } from '@preact/signals';
 
 export class ApiError extends Error {
-  constructor(public code: string, message: string, public status: number, public details: any = null) { super(message); }
+  constructor(
+    public code: string,
+    message: string,
+    public status: number,
+    public details: any = null,
+  ) {
+    super(message);
+  }
 }
 
 // When the server last did not answer; null while it does. `since` is the time of what is shown.
@@ -27,11 +34,17 @@ async function failure(r: Response): Promise<ApiError> {
   return new ApiError(e?.code ?? `HTTP${r.status}`, e?.message ?? `The server answered ${r.status}.`, r.status, data);
 }
 
-interface Ask { method?: string; body?: unknown; signal?: AbortSignal; params?: URLSearchParams | Record<string, string | number | undefined> }
+interface Ask {
+  method?: string;
+  body?: unknown;
+  signal?: AbortSignal;
+  params?: URLSearchParams | Record<string, string | number | undefined>;
+}
 
 export function address(path: string, params?: Ask['params']): string {
   const q = params instanceof URLSearchParams ? params : new URLSearchParams();
-  if (params && !(params instanceof URLSearchParams)) for (const [k, v] of Object.entries(params)) if (v !== undefined) q.set(k, String(v));
+  if (params && !(params instanceof URLSearchParams))
+    for (const [k, v] of Object.entries(params)) if (v !== undefined) q.set(k, String(v));
   const text = q.toString();
   return `/api/v1${path}${text ? `?${text.replace(/%2C/g, ',')}` : ''}`;
 }
@@ -44,8 +57,12 @@ async function send(path: string, o: Ask): Promise<Response> {
   let r: Response;
   try {
     r = await fetch(address(path, o.params), {
-      method: o.method ?? 'GET', headers, credentials: 'same-origin', redirect: 'error',
-      ...(o.signal ? { signal: o.signal } : {}), ...(o.body !== undefined ? { body: JSON.stringify(o.body) } : {}),
+      method: o.method ?? 'GET',
+      headers,
+      credentials: 'same-origin',
+      redirect: 'error',
+      ...(o.signal ? { signal: o.signal } : {}),
+      ...(o.body !== undefined ? { body: JSON.stringify(o.body) } : {}),
     });
   } catch (e) {
     if (o.signal?.aborted) throw e;
@@ -80,7 +97,10 @@ export async function act<T>(method: string, path: string, body?: unknown, param
 }
 
 // A stretch of a long text: what came, and how long the whole is.
-export async function getText(path: string, params: Ask['params']): Promise<{ text: string; next: number; total: number }> {
+export async function getText(
+  path: string,
+  params: Ask['params'],
+): Promise<{ text: string; next: number; total: number }> {
   const r = await send(path, { ...(params ? { params } : {}) });
   const text = await r.text();
   const m = /bytes (\d+)-(\d+)\/(\d+)/.exec(r.headers.get('Content-Range') ?? '');

@@ -5,17 +5,24 @@
 import { signal } from '@preact/signals';
 import { silent } from './http.ts';
 
-export interface GroveEvent { kind: string; key: string | null; data: any }
+export interface GroveEvent {
+  kind: string;
+  key: string | null;
+  data: any;
+}
 type Listener = (e: GroveEvent) => void;
 
 export const live = signal<'connecting' | 'live' | 'polling' | 'lost'>('connecting');
-export const nextTry = signal(0);   // when the server is asked again, after it fell silent
+export const nextTry = signal(0); // when the server is asked again, after it fell silent
 
 const KINDS = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset', 'bye'];
 const WAIT_MAX = 30_000;
 const POLL_MS = 4000;
 
-interface Want { list: boolean; sessions: Record<string, number> }
+interface Want {
+  list: boolean;
+  sessions: Record<string, number>;
+}
 
 class Hub {
   private listeners = new Set<Listener>();
@@ -43,7 +50,8 @@ class Hub {
     } else {
       const look = (): void => {
         this.leads = document.visibilityState === 'visible';
-        if (this.leads) this.connect(); else this.close();
+        if (this.leads) this.connect();
+        else this.close();
       };
       document.addEventListener('visibilitychange', look);
       look();
@@ -109,15 +117,27 @@ class Hub {
     for (const k of keys) q.append('s', `${k}:${want.sessions[k]}`);
     const source = new EventSource(`/api/v1/events?${q}`);
     this.source = source;
-    source.onopen = () => { this.wait = 1000; this.state('live'); };
-    source.onerror = () => { if (source === this.source) this.lost(); };
+    source.onopen = () => {
+      this.wait = 1000;
+      this.state('live');
+    };
+    source.onerror = () => {
+      if (source === this.source) this.lost();
+    };
     for (const kind of KINDS) source.addEventListener(kind, (e) => this.came(kind, e as MessageEvent));
   }
 
   private came(kind: string, m: MessageEvent): void {
-    if (kind === 'bye') { this.lost(); return; }
+    if (kind === 'bye') {
+      this.lost();
+      return;
+    }
     let data: any = null;
-    try { data = JSON.parse(m.data); } catch { return; }
+    try {
+      data = JSON.parse(m.data);
+    } catch {
+      return;
+    }
     const event = { kind, key: data?.key ?? data?.session ?? data?.sessionId ?? null, data };
     this.channel?.postMessage({ event });
     this.tell(event);
@@ -136,8 +156,20 @@ class Hub {
     this.wait = Math.min(WAIT_MAX, this.wait * 2);
     this.patience(Date.now() + wait);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => (document.visibilityState === 'hidden' ? this.whenVisible() : this.connect()), wait) as unknown as number;
-    fetch('/api/v1/health').then((r) => { if (r.ok) this.poll(); else this.state('lost'); }, () => { this.state('lost'); silent(); });
+    this.timer = setTimeout(
+      () => (document.visibilityState === 'hidden' ? this.whenVisible() : this.connect()),
+      wait,
+    ) as unknown as number;
+    fetch('/api/v1/health').then(
+      (r) => {
+        if (r.ok) this.poll();
+        else this.state('lost');
+      },
+      () => {
+        this.state('lost');
+        silent();
+      },
+    );
   }
 
   private patience(at: number): void {
@@ -149,8 +181,13 @@ class Hub {
     this.state('polling');
     if (this.polling) return;
     this.polling = setInterval(() => {
-      if (live.value !== 'polling') { clearInterval(this.polling); this.polling = 0; return; }
-      if (document.visibilityState === 'visible') for (const kind of ['poll', 'sessions']) this.tell({ kind, key: null, data: null });
+      if (live.value !== 'polling') {
+        clearInterval(this.polling);
+        this.polling = 0;
+        return;
+      }
+      if (document.visibilityState === 'visible')
+        for (const kind of ['poll', 'sessions']) this.tell({ kind, key: null, data: null });
     }, POLL_MS) as unknown as number;
   }
 

@@ -19,14 +19,14 @@ export interface ListItem {
   entries?: number;
   branches?: number;
   cost?: number | null;
-  estimated?: number;                  // the part of the cost that comes from list prices
+  estimated?: number; // the part of the cost that comes from list prices
   tokens?: number;
   labels?: string[];
   writable?: boolean;
   live?: { agent: string; since: string } | null;
   expires?: string;
   damaged?: { malformed: number; torn: boolean };
-  placed?: string;                     // made here, never sent: under which day it stands while the list is held
+  placed?: string; // made here, never sent: under which day it stands while the list is held
 }
 
 export interface Facets {
@@ -36,7 +36,14 @@ export interface Facets {
   view?: Record<string, number>;
 }
 
-export interface ListReply { sessions: ListItem[]; next: string | null; total: number; rev?: number; facets?: Facets; away?: string[] }
+export interface ListReply {
+  sessions: ListItem[];
+  next: string | null;
+  total: number;
+  rev?: number;
+  facets?: Facets;
+  away?: string[];
+}
 
 export interface Me {
   version: string;
@@ -89,7 +96,7 @@ export interface TreeWire {
   leaf?: number;
   next?: number | null;
   run?: number[];
-  gap?: Map<number, number>;   // made here, never sent: see model/stretch.ts
+  gap?: Map<number, number>; // made here, never sent: see model/stretch.ts
   failed?: number[];
   text?: (string | null)[];
 }
@@ -97,18 +104,42 @@ export interface TreeWire {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Entry = { type: string; id?: string; uuid?: string; timestamp?: string | number; [key: string]: any };
 
-export interface EntriesReply { rev: number; generation: number; entries: { seq: number; entry: Entry }[]; more?: [number, number][] }
+export interface EntriesReply {
+  rev: number;
+  generation: number;
+  entries: { seq: number; entry: Entry }[];
+  more?: [number, number][];
+}
 
-export interface Ref { $ref: string; pointer: string; bytes: number }
-export interface Media { $media: number; type: string; bytes: number; width?: number; height?: number }
+export interface Ref {
+  $ref: string;
+  pointer: string;
+  bytes: number;
+}
+export interface Media {
+  $media: number;
+  type: string;
+  bytes: number;
+  width?: number;
+  height?: number;
+}
 
 export interface Worker {
-  taskId: string; agent: string; status: string; summary?: string; prompt?: string;
-  events: any[]; evidence: any[]; toolRoutes: any[];
-  durationMs?: number; tokens?: number;
+  taskId: string;
+  agent: string;
+  status: string;
+  summary?: string;
+  prompt?: string;
+  events: any[];
+  evidence: any[];
+  toolRoutes: any[];
+  durationMs?: number;
+  tokens?: number;
 }
 export interface Projection {
-  batchId: string; status: string; workers: Worker[];
+  batchId: string;
+  status: string;
+  workers: Worker[];
   diagnostics: { selectedSource: string; inputSources: string[]; fallbackUsed: boolean };
 }
 export interface Subagents {
@@ -119,10 +150,20 @@ export interface Subagents {
   subagentRuntimeByBatchId: Record<string, any>;
   toolRuntimeRoutesByBatchId: Record<string, any>;
 }
-export interface Snapshot { session: SessionRecord; labelsByEntryId?: Record<string, string>; subagents?: Subagents }
+export interface Snapshot {
+  session: SessionRecord;
+  labelsByEntryId?: Record<string, string>;
+  subagents?: Subagents;
+}
 
 // messages=head: who said it, how it begins, what it weighs.
-export interface MessageHead { role: string; title?: string; head: string; bytes: number; tokens: number }
+export interface MessageHead {
+  role: string;
+  title?: string;
+  head: string;
+  bytes: number;
+  tokens: number;
+}
 export interface ContextReply {
   messages: MessageHead[];
   entryIds: (string | null)[];
@@ -149,15 +190,63 @@ export interface Plan {
   openBy?: { agent: string; pid: number } | null;
 }
 
-export interface Hit { entryId: string; seq?: number; role: string; snippet: string; marks?: [number, number][]; onActivePath: boolean; inContext: boolean }
+export interface Hit {
+  entryId: string;
+  seq?: number;
+  role: string;
+  snippet: string;
+  marks?: [number, number][];
+  onActivePath: boolean;
+  inContext: boolean;
+}
 export interface SearchReply {
   groups: { session: ListItem; hits: Hit[]; more: number }[];
-  total: number; tookMs?: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null; away?: string[];
+  total: number;
+  tookMs?: number;
+  index?: { state: string; behind: number };
+  suggest?: string;
+  next?: string | null;
+  away?: string[];
 }
 
-export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; estimated?: number; stack?: Record<string, UsageRow> }
-export interface UsageReply { totals: UsageRow; rows: UsageRow[]; copies?: number; replies?: number; unpriced?: { model: string; totalTokens: number }[]; away?: string[] }
+export interface UsageRow {
+  key: string;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  totalTokens: number;
+  cost: number | null;
+  estimated?: number;
+  stack?: Record<string, UsageRow>;
+}
+export interface UsageReply {
+  totals: UsageRow;
+  rows: UsageRow[];
+  copies?: number;
+  replies?: number;
+  unpriced?: { model: string; totalTokens: number }[];
+  away?: string[];
+}
 
-export interface DiffSide { leaf: string; entries: number; seq: [number, number][]; cost?: number | null; estimated?: number; tokens?: number; files: { path: string; added: number; removed: number; edits: number }[] }
-export interface DiffReply { fork: string | null; common: number; a: DiffSide; b: DiffSide }
-export interface AgentLog { agentId: string; name?: string; entries: number; status?: string }
+export interface DiffSide {
+  leaf: string;
+  entries: number;
+  seq: [number, number][];
+  cost?: number | null;
+  estimated?: number;
+  tokens?: number;
+  files: { path: string; added: number; removed: number; edits: number }[];
+}
+export interface DiffReply {
+  fork: string | null;
+  common: number;
+  a: DiffSide;
+  b: DiffSide;
+}
+export interface AgentLog {
+  agentId: string;
+  name?: string;
+  entries: number;
+  status?: string;
+}

@@ -7,12 +7,19 @@ export function onlyColours(text: string): string {
   let out = '';
   for (let i = 0; i < text.length; i++) {
     const c = text[i]!;
-    if (c === '\u009b') { i = csiEnd(text, i + 1); continue; }
-    if (c !== ESC) { out += c; continue; }
+    if (c === '\u009b') {
+      i = csiEnd(text, i + 1);
+      continue;
+    }
+    if (c !== ESC) {
+      out += c;
+      continue;
+    }
     const next = text[i + 1];
     if (next === '[') {
       const end = csiEnd(text, i + 2);
-      if (text[end] === 'm' && /^[0-9;:]*$/.test(text.slice(i + 2, end))) out += text.slice(i, end + 1).replace(/:/g, ';');
+      if (text[end] === 'm' && /^[0-9;:]*$/.test(text.slice(i + 2, end)))
+        out += text.slice(i, end + 1).replace(/:/g, ';');
       i = end;
     } else if (next !== undefined && ']PX^_'.includes(next)) i = stringEnd(text, i + 2);
     else i++;
@@ -39,7 +46,8 @@ function stringEnd(text: string, from: number): number {
 export function settle(line: string): string {
   if (!line.includes('\r') && !line.includes('\b')) return line;
   const cells: string[] = [];
-  let at = 0, pending = '';
+  let at = 0,
+    pending = '';
   for (let i = 0; i < line.length; i++) {
     const c = line[i]!;
     if (c === '\r') at = 0;

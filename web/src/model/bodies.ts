@@ -4,7 +4,10 @@ import type { Entry } from '../api/types.ts';
 export class Bodies {
   private held = new Map<number, { entry: Entry; bytes: number }>();
   bytes = 0;
-  constructor(private maxBytes = 24e6, private maxCount = 4000) {}
+  constructor(
+    private maxBytes = 24e6,
+    private maxCount = 4000,
+  ) {}
 
   get(seq: number): Entry | undefined {
     const at = this.held.get(seq);
@@ -14,8 +17,12 @@ export class Bodies {
     return at.entry;
   }
 
-  has(seq: number): boolean { return this.held.has(seq); }
-  get size(): number { return this.held.size; }
+  has(seq: number): boolean {
+    return this.held.has(seq);
+  }
+  get size(): number {
+    return this.held.size;
+  }
 
   put(seq: number, entry: Entry, bytes: number): void {
     this.drop(seq);
@@ -34,7 +41,10 @@ export class Bodies {
     this.held.delete(seq);
   }
 
-  clear(): void { this.held.clear(); this.bytes = 0; }
+  clear(): void {
+    this.held.clear();
+    this.bytes = 0;
+  }
 }
 
 // 3,4,5,9 → "3-5,9": what /entries?seq= takes.

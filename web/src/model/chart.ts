@@ -1,6 +1,10 @@
 // Stacked columns: the arithmetic behind the drawing.
 
-export interface Column { key: string; parts: { name: string; value: number; from: number }[]; total: number }
+export interface Column {
+  key: string;
+  parts: { name: string; value: number; from: number }[];
+  total: number;
+}
 
 // A round step that gives at most `lines` lines.
 export function ticks(max: number, lines = 5): number[] {
@@ -21,11 +25,13 @@ export function margin(labels: string[]): number {
 export function columns(rows: { key: string; stack: Record<string, number> }[], names: string[]): Column[] {
   return rows.map((r) => {
     let from = 0;
-    const parts = names.filter((n) => (r.stack[n] ?? 0) > 0).map((name) => {
-      const part = { name, value: r.stack[name]!, from };
-      from += part.value;
-      return part;
-    });
+    const parts = names
+      .filter((n) => (r.stack[n] ?? 0) > 0)
+      .map((name) => {
+        const part = { name, value: r.stack[name]!, from };
+        from += part.value;
+        return part;
+      });
     return { key: r.key, parts, total: from };
   });
 }
@@ -42,6 +48,11 @@ export function topSeries(rows: { stack: Record<string, number> }[], max = 5): {
 // Every day of a range, so that a day without work is a gap and not missing.
 export function daysBetween(from: string, to: string): string[] {
   const out: string[] = [];
-  for (let t = Date.parse(`${from}T12:00:00Z`), end = Date.parse(`${to}T12:00:00Z`); t <= end && out.length < 400; t += 86_400_000) out.push(new Date(t).toISOString().slice(0, 10));
+  for (
+    let t = Date.parse(`${from}T12:00:00Z`), end = Date.parse(`${to}T12:00:00Z`);
+    t <= end && out.length < 400;
+    t += 86_400_000
+  )
+    out.push(new Date(t).toISOString().slice(0, 10));
   return out;
 }

@@ -45,7 +45,13 @@ export function duration(ms: number): string {
 // A stretch of time, roughly.
 export function span(ms: number): string {
   const s = Math.round(ms / 1000);
-  return s < 60 ? `${s} s` : s < 3600 ? `${Math.round(s / 60)} min` : s < 86_400 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86_400)} d`;
+  return s < 60
+    ? `${s} s`
+    : s < 3600
+      ? `${Math.round(s / 60)} min`
+      : s < 86_400
+        ? `${Math.round(s / 3600)} h`
+        : `${Math.round(s / 86_400)} d`;
 }
 
 export const midnight = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
@@ -78,15 +84,21 @@ export function modelName(id: string | undefined | null): string {
   if (!id) return 'Assistant';
   const m = /^claude-(?:(\d)-(\d)-)?(opus|sonnet|haiku)(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:-\d{8})?$/.exec(id);
   if (!m) return id;
-  const major = m[4] ?? m[1], minor = m[4] ? m[5] : m[2];
+  const major = m[4] ?? m[1],
+    minor = m[4] ? m[5] : m[2];
   return `${m[3]![0]!.toUpperCase()}${m[3]!.slice(1)}${major ? ` ${major}${minor ? `.${minor}` : ''}` : ''}`;
 }
 
 const AGENTS: Record<string, [string, string, string]> = {
-  pi: ['pi', 'π', 'pi'], claude: ['Claude Code', 'C', 'cc'], omp: ['oh-my-pi', 'o', 'omp'], xcsh: ['xcsh', 'x', 'xcsh'], openclaw: ['OpenClaw', 'w', 'oc'],
+  pi: ['pi', 'π', 'pi'],
+  claude: ['Claude Code', 'C', 'cc'],
+  omp: ['oh-my-pi', 'o', 'omp'],
+  xcsh: ['xcsh', 'x', 'xcsh'],
+  openclaw: ['OpenClaw', 'w', 'oc'],
 };
 export const agentName = (agent: string): string => AGENTS[agent]?.[0] ?? agent;
-export const agentGlyph = (agent: string): string => AGENTS[agent]?.[1] ?? (agent[0] ?? '?');
+export const agentGlyph = (agent: string): string => AGENTS[agent]?.[1] ?? agent[0] ?? '?';
 export const agentClass = (agent: string): string => AGENTS[agent]?.[2] ?? 'other';
 
-export const project = (cwd: string | null | undefined): string => (cwd ?? '').replace(/\/+$/, '').split('/').pop() || cwd || '';
+export const project = (cwd: string | null | undefined): string =>
+  (cwd ?? '').replace(/\/+$/, '').split('/').pop() || cwd || '';

@@ -3,7 +3,11 @@
 // read again to see what is true. Pure: the caller does what `effect` says and feeds back what came of it.
 import type { Plan } from '../api/types.ts';
 
-export interface Written { id: string; author: string; text: string }
+export interface Written {
+  id: string;
+  author: string;
+  text: string;
+}
 
 export interface PendingLeafConfirmation {
   entryId: string;
@@ -17,7 +21,10 @@ export interface PendingLeafConfirmation {
   openBy: Plan['openBy'];
 }
 
-export interface Conflict { entries: Written[]; live: boolean }
+export interface Conflict {
+  entries: Written[];
+  live: boolean;
+}
 
 export type LeafState =
   | { at: 'idle'; draft: string | null; moved: string | null | undefined }
@@ -49,8 +56,15 @@ export function textOf(content: unknown): string | null {
 
 export function pendingFrom(entryId: string, plan: Plan): PendingLeafConfirmation {
   return {
-    entryId, outcome: plan.outcome, leafAfter: plan.leafAfter, leavesBehind: plan.leavesBehind,
-    contextTokens: plan.contextTokens ?? null, model: plan.model ?? null, text: textOf(plan.content), expectedRev: plan.rev, openBy: plan.openBy ?? null,
+    entryId,
+    outcome: plan.outcome,
+    leafAfter: plan.leafAfter,
+    leavesBehind: plan.leavesBehind,
+    contextTokens: plan.contextTokens ?? null,
+    model: plan.model ?? null,
+    text: textOf(plan.content),
+    expectedRev: plan.rev,
+    openBy: plan.openBy ?? null,
   };
 }
 
@@ -65,24 +79,43 @@ export function step(s: LeafState, e: LeafEvent): LeafState {
         ? { at: 'idle', draft: null, moved: e.plan.leafAfter }
         : { at: 'pending', pendingLeafConfirmation: pendingFrom(s.entryId, e.plan), conflict: null };
     case 'confirm':
-      return s.at === 'pending' ? { at: 'switching', switchingLeafEntryId: s.pendingLeafConfirmation.entryId, pendingLeafConfirmation: s.pendingLeafConfirmation } : s;
+      return s.at === 'pending'
+        ? {
+            at: 'switching',
+            switchingLeafEntryId: s.pendingLeafConfirmation.entryId,
+            pendingLeafConfirmation: s.pendingLeafConfirmation,
+          }
+        : s;
     case 'cancel':
       return s.at === 'switching' ? s : idle;
     case 'moved':
       return s.at === 'switching' || s.at === 'unknown' ? done(s.pendingLeafConfirmation, e.leaf) : s;
     case 'conflict':
       return s.at === 'switching' || s.at === 'unknown'
-        ? { at: 'pending', pendingLeafConfirmation: pendingFrom(s.pendingLeafConfirmation.entryId, e.plan), conflict: { entries: e.entries, live: e.live } }
+        ? {
+            at: 'pending',
+            pendingLeafConfirmation: pendingFrom(s.pendingLeafConfirmation.entryId, e.plan),
+            conflict: { entries: e.entries, live: e.live },
+          }
         : s;
     case 'silence':
       return s.at === 'switching' ? { at: 'unknown', pendingLeafConfirmation: s.pendingLeafConfirmation } : s;
     case 'found':
       if (s.at !== 'unknown') return s;
       if (e.leaf === s.pendingLeafConfirmation.leafAfter) return done(s.pendingLeafConfirmation, e.leaf);
-      return { at: 'pending', pendingLeafConfirmation: e.plan ? pendingFrom(s.pendingLeafConfirmation.entryId, e.plan) : s.pendingLeafConfirmation, conflict: null };
+      return {
+        at: 'pending',
+        pendingLeafConfirmation: e.plan
+          ? pendingFrom(s.pendingLeafConfirmation.entryId, e.plan)
+          : s.pendingLeafConfirmation,
+        conflict: null,
+      };
     case 'refusal':
-      return s.at === 'asking' ? { at: 'refused', entryId: s.entryId, message: e.message }
-        : s.at === 'switching' ? { at: 'refused', entryId: s.switchingLeafEntryId, message: e.message } : s;
+      return s.at === 'asking'
+        ? { at: 'refused', entryId: s.entryId, message: e.message }
+        : s.at === 'switching'
+          ? { at: 'refused', entryId: s.switchingLeafEntryId, message: e.message }
+          : s;
   }
 }
 

@@ -4,7 +4,7 @@ import { day, midnight } from './format.ts';
 
 export type ListRow =
   | { is: 'day'; key: string; title: string; sessions: number; cost: number | null; estimated: number }
-  | { is: 'session'; key: string; item: ListItem; depth: number; more: boolean }   // more: another fork follows below
+  | { is: 'session'; key: string; item: ListItem; depth: number; more: boolean } // more: another fork follows below
   | { is: 'more'; key: string; parent: string; count: number };
 
 const KIDS_SHOWN = 2;
@@ -33,7 +33,8 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
   // A thread stands where the first of its sessions does.
   const groups = new Map<ListItem, ListItem[]>();
   for (const s of items) {
-    const root = rootOf(s), kids = groups.get(root) ?? [];
+    const root = rootOf(s),
+      kids = groups.get(root) ?? [];
     if (root !== s) kids.push(s);
     groups.set(root, kids);
   }
@@ -44,10 +45,17 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
 // do not swap places.
 export function arranged(items: ListItem[]): ListItem[] {
   const since = (s: ListItem): number => (s.live?.since ? Date.parse(s.live.since) : 0);
-  return [...items].sort((a, b) => midnight(Date.parse(b.modified)) - midnight(Date.parse(a.modified)) || since(b) - since(a));
+  return [...items].sort(
+    (a, b) => midnight(Date.parse(b.modified)) - midnight(Date.parse(a.modified)) || since(b) - since(a),
+  );
 }
 
-export interface RowsOptions { now: number; days: boolean; open: ReadonlySet<string>; threads: boolean }
+export interface RowsOptions {
+  now: number;
+  days: boolean;
+  open: ReadonlySet<string>;
+  threads: boolean;
+}
 
 type Day = Extract<ListRow, { is: 'day' }>;
 
@@ -57,7 +65,11 @@ function days(items: ListItem[], o: RowsOptions): { head: Day | null; items: Lis
   const out: { head: Day; items: ListItem[] }[] = [];
   for (const s of items) {
     const title = day(Date.parse(s.placed ?? s.modified), o.now);
-    if (out.at(-1)?.head.title !== title) out.push({ head: { is: 'day', key: `day:${title}:${out.length}`, title, sessions: 0, cost: null, estimated: 0 }, items: [] });
+    if (out.at(-1)?.head.title !== title)
+      out.push({
+        head: { is: 'day', key: `day:${title}:${out.length}`, title, sessions: 0, cost: null, estimated: 0 },
+        items: [],
+      });
     const { head, items: its } = out.at(-1)!;
     its.push(s);
     head.sessions++;
@@ -75,8 +87,11 @@ export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
     for (const { item, kids } of o.threads ? threads(its) : its.map((item) => ({ item, kids: [] as ListItem[] }))) {
       rows.push({ is: 'session', key: item.key, item, depth: 0, more: false });
       const shown = o.open.has(item.key) ? kids : kids.slice(0, KIDS_SHOWN);
-      shown.forEach((kid, k) => rows.push({ is: 'session', key: kid.key, item: kid, depth: 1, more: k < kids.length - 1 }));
-      if (shown.length < kids.length) rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
+      shown.forEach((kid, k) =>
+        rows.push({ is: 'session', key: kid.key, item: kid, depth: 1, more: k < kids.length - 1 }),
+      );
+      if (shown.length < kids.length)
+        rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
     }
   }
   return rows;
@@ -86,7 +101,9 @@ export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
 // what is new waits until the list may move.
 export function holdStill(shown: ListItem[], fresh: ListItem[]): { items: ListItem[]; waiting: number } {
   const now = new Map(fresh.map((s) => [s.key, s]));
-  const items = shown.filter((s) => now.has(s.key)).map((s) => ({ ...now.get(s.key)!, placed: s.placed ?? s.modified }));
+  const items = shown
+    .filter((s) => now.has(s.key))
+    .map((s) => ({ ...now.get(s.key)!, placed: s.placed ?? s.modified }));
   return { items, waiting: fresh.length - items.length };
 }
 
@@ -97,26 +114,47 @@ export function storeName(store: string): string {
   const kind = store.split(':')[0]!;
   if (kind === store) return store;
   if (kind === 'file') return 'This machine';
-  const last = store.slice(kind.length + 1).split(/[?#]/)[0]!.split('/').pop()!.replace(/\.(db|sqlite3?)$/, '');
+  const last = store
+    .slice(kind.length + 1)
+    .split(/[?#]/)[0]!
+    .split('/')
+    .pop()!
+    .replace(/\.(db|sqlite3?)$/, '');
   return `${last || store} (${KINDS[kind] ?? kind})`;
 }
 
 // Where a store is: the path with the home directory as ~, or the address without who logs in.
-export const storePlace = (store: string): string => (store.startsWith('file:') ? store.slice(5).replace(/^\/(?:(?:home|Users)\/[^/]+|root)(?=\/)/, '~') : store.replace(/\/\/[^@/]*@/, '//'));
+export const storePlace = (store: string): string =>
+  store.startsWith('file:')
+    ? store.slice(5).replace(/^\/(?:(?:home|Users)\/[^/]+|root)(?=\/)/, '~')
+    : store.replace(/\/\/[^@/]*@/, '//');
 
 // The counts by store, those of this machine as one: `file:` names them all.
 export function byStore(counts: Record<string, number> | undefined): Record<string, number> {
   const out: Record<string, number> = {};
-  for (const [store, n] of Object.entries(counts ?? {})) { const name = store.startsWith('file:') ? 'file:' : store; out[name] = (out[name] ?? 0) + n; }
+  for (const [store, n] of Object.entries(counts ?? {})) {
+    const name = store.startsWith('file:') ? 'file:' : store;
+    out[name] = (out[name] ?? 0) + n;
+  }
   return out;
 }
 
 export const VIEWS: { view: string; title: string; icon: string }[] = [
-  { view: '', title: 'All sessions', icon: 'list' }, { view: 'running', title: 'Running', icon: 'dot' }, { view: 'labelled', title: 'Labelled', icon: 'tag' },
-  { view: 'branched', title: 'Branched', icon: 'branch' }, { view: 'expiring', title: 'Expiring soon', icon: 'clock' }, { view: 'damaged', title: 'Damaged', icon: 'alert' },
+  { view: '', title: 'All sessions', icon: 'list' },
+  { view: 'running', title: 'Running', icon: 'dot' },
+  { view: 'labelled', title: 'Labelled', icon: 'tag' },
+  { view: 'branched', title: 'Branched', icon: 'branch' },
+  { view: 'expiring', title: 'Expiring soon', icon: 'clock' },
+  { view: 'damaged', title: 'Damaged', icon: 'alert' },
 ];
 
-export const SORTS: [string, string][] = [['modified', 'Recent first'], ['created', 'Newest first'], ['size', 'Largest first'], ['cost', 'Most expensive first'], ['name', 'By name']];
+export const SORTS: [string, string][] = [
+  ['modified', 'Recent first'],
+  ['created', 'Newest first'],
+  ['size', 'Largest first'],
+  ['cost', 'Most expensive first'],
+  ['name', 'By name'],
+];
 
 // The address's query as the server wants it.
 export function listParams(q: URLSearchParams): URLSearchParams {

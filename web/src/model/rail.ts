@@ -8,10 +8,10 @@ export type Zoom = (typeof ZOOMS)[number];
 export type NodeKind = 'prompt' | 'reply' | 'run' | 'seam' | 'summary' | 'batch' | 'other';
 
 export interface RailRow {
-  entry: number;       // index in the skeleton; of a run, its first entry
-  last: number;        // its last entry (a run's end; else the same)
+  entry: number; // index in the skeleton; of a run, its first entry
+  last: number; // its last entry (a run's end; else the same)
   node: NodeKind;
-  steps: number;       // entries in a run
+  steps: number; // entries in a run
   failed: number;
   lane: number;
   pass: number;
@@ -24,20 +24,27 @@ export interface RailRow {
   folded?: { prompts: number; entries: number };
 }
 
-export interface Rail { rows: RailRow[]; width: number; row: Map<number, number>; prompts: number; branches: number }
+export interface Rail {
+  rows: RailRow[];
+  width: number;
+  row: Map<number, number>;
+  prompts: number;
+  branches: number;
+}
 
 export interface RailOptions {
   zoom: Zoom;
   leaf: number;
-  open: ReadonlySet<number>;    // first entries of side branches that were unfolded
-  shut: ReadonlySet<number>;    // and of those that were folded by hand
-  show?: ReadonlySet<string>;   // filters: 'no-tools', 'mine', 'labelled', 'errors'
+  open: ReadonlySet<number>; // first entries of side branches that were unfolded
+  shut: ReadonlySet<number>; // and of those that were folded by hand
+  show?: ReadonlySet<string>; // filters: 'no-tools', 'mine', 'labelled', 'errors'
 }
 
 const FOLD_OVER = 12;
 
 export function nodeKind(s: Skeleton, i: number): NodeKind {
-  const kind = s.kindAt(i), role = s.roleAt(i);
+  const kind = s.kindAt(i),
+    role = s.roleAt(i);
   if (kind === 'm') return role === 'u' ? 'prompt' : role === 'a' ? 'reply' : 'other';
   if (kind === 'y') return 'prompt';
   if (kind === 'c' || kind === 'z') return 'seam';
@@ -67,11 +74,19 @@ function structural(s: Skeleton, zoom: Zoom, leaf: number): Uint8Array {
 // nearest one above it that is shown.
 export function shownLeaf(s: Skeleton, leaf: number): number {
   let i = leaf;
-  while (i >= 0 && s.parent[i]! >= 0 && (hidden(s, i) || (nodeKind(s, i) === 'other' && s.roleAt(i) === '-'))) i = s.parent[i]!;
+  while (i >= 0 && s.parent[i]! >= 0 && (hidden(s, i) || (nodeKind(s, i) === 'other' && s.roleAt(i) === '-')))
+    i = s.parent[i]!;
   return i;
 }
 
-interface Condensed { entry: number[]; last: number[]; parent: number[]; steps: number[]; failed: number[]; leaf: number }
+interface Condensed {
+  entry: number[];
+  last: number[];
+  parent: number[];
+  steps: number[];
+  failed: number[];
+  leaf: number;
+}
 
 // The tree of nodes and runs. Entries that are no nodes join the run behind their parent's node; where
 // they fork, each branch has a run of its own.
@@ -95,10 +110,21 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
       c.failed[above >= 0 && c.steps[above]! ? above : node[i]!]! += s.failed.get(i) ?? 0;
       continue;
     }
-    if (!keep[i] && above >= 0 && s.isAside(i)) { node[i] = above; if (c.steps[above]!) { c.steps[above]!++; c.failed[above]! += s.failed.get(i) ?? 0; } continue; }
+    if (!keep[i] && above >= 0 && s.isAside(i)) {
+      node[i] = above;
+      if (c.steps[above]!) {
+        c.steps[above]!++;
+        c.failed[above]! += s.failed.get(i) ?? 0;
+      }
+      continue;
+    }
     const steps = s.gap.get(i) ?? (s.kindAt(i) === 'm' && !hidden(s, i) ? 1 : 0);
     // What is not counted does not end the run that goes on behind it.
-    if (!steps) { node[i] = above; if (above >= 0 && c.last[above] === p && c.steps[above]! && s.first[i]! >= 0) c.last[above] = i; continue; }
+    if (!steps) {
+      node[i] = above;
+      if (above >= 0 && c.last[above] === p && c.steps[above]! && s.first[i]! >= 0) c.last[above] = i;
+      continue;
+    }
     const only = above >= 0 && c.steps[above]! > 0 && c.last[above] === p;
     node[i] = only ? above : add(i, above, 0);
     c.last[node[i]!] = i;
@@ -112,7 +138,8 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
 function filtered(s: Skeleton, c: Condensed, show: ReadonlySet<string>): Condensed {
   if (!show.size) return c;
   const stays = (k: number): boolean => {
-    const i = c.entry[k]!, kind = c.steps[k] ? 'run' : nodeKind(s, i);
+    const i = c.entry[k]!,
+      kind = c.steps[k] ? 'run' : nodeKind(s, i);
     if (k === c.leaf) return true;
     if (show.has('no-tools') && kind === 'run') return false;
     if (show.has('mine') && kind !== 'prompt') return false;
@@ -124,7 +151,10 @@ function filtered(s: Skeleton, c: Condensed, show: ReadonlySet<string>): Condens
   const place = new Int32Array(c.entry.length).fill(-1);
   for (let k = 0; k < c.entry.length; k++) {
     const above = c.parent[k]! < 0 ? -1 : place[c.parent[k]!]!;
-    if (!stays(k)) { place[k] = above; continue; }
+    if (!stays(k)) {
+      place[k] = above;
+      continue;
+    }
     place[k] = out.entry.length;
     out.entry.push(c.entry[k]!);
     out.last.push(c.last[k]!);
@@ -163,9 +193,19 @@ function rowAt(s: Skeleton, c: Condensed, l: Lanes, k: number, active: Uint8Arra
   const node = l.entry[k]!;
   const steps = c.steps[node]!;
   return {
-    entry: c.entry[node]!, last: c.last[node]!, node: steps ? 'run' : nodeKind(s, c.entry[node]!), steps, failed: c.failed[node]!,
-    lane: l.lane[k]!, pass: l.pass[k]!, first: (l.flags[k]! & FIRST) !== 0, goesOn: (l.flags[k]! & GOES_ON) !== 0,
-    colour: active[node] ? 0 : l.colour[k]!, onPath: active[node] === 1, leaf: node === c.leaf, level: l.lane[k]! + 1,
+    entry: c.entry[node]!,
+    last: c.last[node]!,
+    node: steps ? 'run' : nodeKind(s, c.entry[node]!),
+    steps,
+    failed: c.failed[node]!,
+    lane: l.lane[k]!,
+    pass: l.pass[k]!,
+    first: (l.flags[k]! & FIRST) !== 0,
+    goesOn: (l.flags[k]! & GOES_ON) !== 0,
+    colour: active[node] ? 0 : l.colour[k]!,
+    onPath: active[node] === 1,
+    leaf: node === c.leaf,
+    level: l.lane[k]! + 1,
   };
 }
 
@@ -177,11 +217,19 @@ function branchEnd(l: Lanes, k: number): number {
   return end;
 }
 
-const foldsAway = (o: RailOptions, entry: number, rows: number): boolean => o.shut.has(entry) || (rows > FOLD_OVER && !o.open.has(entry));
+const foldsAway = (o: RailOptions, entry: number, rows: number): boolean =>
+  o.shut.has(entry) || (rows > FOLD_OVER && !o.open.has(entry));
 
-function countBranch(s: Skeleton, c: Condensed, l: Lanes, from: number, to: number): { prompts: number; entries: number } {
+function countBranch(
+  s: Skeleton,
+  c: Condensed,
+  l: Lanes,
+  from: number,
+  to: number,
+): { prompts: number; entries: number } {
   let prompts = 0;
-  for (let k = from; k < to; k++) if (!c.steps[l.entry[k]!] && nodeKind(s, c.entry[l.entry[k]!]!) === 'prompt') prompts++;
+  for (let k = from; k < to; k++)
+    if (!c.steps[l.entry[k]!] && nodeKind(s, c.entry[l.entry[k]!]!) === 'prompt') prompts++;
   return { prompts, entries: s.under(c.entry[l.entry[from]!]!) };
 }
 
@@ -193,6 +241,8 @@ function countPrompts(s: Skeleton): number {
 
 function countForks(s: Skeleton): number {
   let n = 0;
-  for (let i = 0; i < s.n; i++) for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!) if (!hidden(s, c) && !s.isAside(c) && (nodeKind(s, c) !== 'other' || s.first[c]! >= 0) && ++k > 1) n++;
+  for (let i = 0; i < s.n; i++)
+    for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!)
+      if (!hidden(s, c) && !s.isAside(c) && (nodeKind(s, c) !== 'other' || s.first[c]! >= 0) && ++k > 1) n++;
   return n;
 }

@@ -2,20 +2,22 @@
 // (with its place and a guess of its height) before its body has come.
 import { LEAF_MARK, SUPERSEDED, type Skeleton } from './skeleton.ts';
 
-export type RowKind = 'prompt' | 'reply' | 'lone' | 'seam' | 'summary' | 'change' | 'batch' | 'raw' | 'gap' | 'hidden' | 'leaf';
+export type RowKind =
+  'prompt' | 'reply' | 'lone' | 'seam' | 'summary' | 'change' | 'batch' | 'raw' | 'gap' | 'hidden' | 'leaf';
 
 export interface Row {
-  key: string;         // stays the same while entries are appended
+  key: string; // stays the same while entries are appended
   kind: RowKind;
-  entries: number[];   // indices; a reply's results follow it
-  lead: boolean;       // the first of several rows of one author: it has the header
-  faded: boolean;      // the model no longer sees it
+  entries: number[]; // indices; a reply's results follow it
+  lead: boolean; // the first of several rows of one author: it has the header
+  faded: boolean; // the model no longer sees it
 }
 
 const CHANGES = 'otdvhna';
 
 function kindOfRow(s: Skeleton, i: number): RowKind {
-  const kind = s.kindAt(i), role = s.roleAt(i);
+  const kind = s.kindAt(i),
+    role = s.roleAt(i);
   if (kind === 'm') {
     if (role === 'u') return 'prompt';
     if (role === 'a') return 'reply';
@@ -30,7 +32,11 @@ function kindOfRow(s: Skeleton, i: number): RowKind {
   return CHANGES.includes(kind) ? 'change' : 'raw';
 }
 
-export interface Projected { rows: Row[]; rowOf: Map<number, number>; notShown: number }
+export interface Projected {
+  rows: Row[];
+  rowOf: Map<number, number>;
+  notShown: number;
+}
 
 // The batch that a result of workers belongs to: the tool's own message may stand between them.
 function batchAbove(rows: Row[]): number {
@@ -45,17 +51,25 @@ function batchAbove(rows: Row[]): number {
 // a batch's result joins its batch. The rest stand alone.
 function joins(kind: RowKind, s: Skeleton, i: number, above: Row | undefined): boolean {
   if (!above) return false;
-  if (kind === 'lone') return above.kind === 'reply' || (above.kind === 'lone' && s.roleAt(i) === 't' && s.roleAt(above.entries[0]!) === 't');
+  if (kind === 'lone')
+    return (
+      above.kind === 'reply' || (above.kind === 'lone' && s.roleAt(i) === 't' && s.roleAt(above.entries[0]!) === 't')
+    );
   if (kind === 'change') return above.kind === 'change';
   return false;
 }
 
-export interface ProjectOptions { all: boolean; leaf: boolean; kept?: number }   // kept: the first entry that the last compaction left in sight
+export interface ProjectOptions {
+  all: boolean;
+  leaf: boolean;
+  kept?: number;
+} // kept: the first entry that the last compaction left in sight
 
 export function project(s: Skeleton, path: number[], o: ProjectOptions): Projected {
   const rows: Row[] = [];
   const rowOf = new Map<number, number>();
-  let notShown = 0, speaker: RowKind | null = null;
+  let notShown = 0,
+    speaker: RowKind | null = null;
   for (const i of path) {
     if (s.flags[i]! & (LEAF_MARK | SUPERSEDED)) continue;
     const kind = kindOfRow(s, i);
@@ -80,7 +94,12 @@ export function project(s: Skeleton, path: number[], o: ProjectOptions): Project
     if (kind !== 'change') speaker = kind;
     rowOf.set(i, rows.length);
     rows.push({ key: s.id[i]!, kind, entries: [i], lead, faded: false });
-    if (kind === 'reply') for (const c of s.children(i)) if (s.isAside(c)) { rows[rows.length - 1]!.entries.push(c); rowOf.set(c, rows.length - 1); }
+    if (kind === 'reply')
+      for (const c of s.children(i))
+        if (s.isAside(c)) {
+          rows[rows.length - 1]!.entries.push(c);
+          rowOf.set(c, rows.length - 1);
+        }
   }
   fade(s, rows, rowOf, o.kept ?? -1);
   if (notShown) rows.push({ key: '#hidden', kind: 'hidden', entries: [], lead: true, faded: false });
@@ -93,7 +112,7 @@ function fade(s: Skeleton, rows: Row[], rowOf: Map<number, number>, kept: number
   let end = rows.length - 1;
   while (end >= 0 && !isSeam(s, rows[end]!.entries[0]!)) end--;
   const seen = rowOf.get(kept);
-  if (seen !== undefined && seen < end) end = rows[seen]!.entries.includes(kept) ? seen : seen + 1;   // one that is not shown has the row above it
+  if (seen !== undefined && seen < end) end = rows[seen]!.entries.includes(kept) ? seen : seen + 1; // one that is not shown has the row above it
   for (let k = 0; k < end; k++) rows[k]!.faded = true;
 }
 
@@ -109,14 +128,25 @@ export function lastSeam(s: Skeleton, path: number[]): number {
 export function guessHeight(s: Skeleton, row: Row): number {
   const bytes = Math.min(8192, s.bytes[row.entries[0] ?? 0] ?? 0);
   switch (row.kind) {
-    case 'prompt': return 92 + Math.ceil(bytes / 90) * 12;
-    case 'reply': return 60 + Math.ceil(bytes / 110) * 14 + (row.entries.length - 1) * 34;
-    case 'seam': case 'summary': return 80;
-    case 'batch': return 150;
-    case 'change': case 'raw': case 'hidden': return 34;
-    case 'lone': return 60;
-    case 'gap': return 40 + 46 * Math.min(400, s.gap.get(row.entries[0]!) ?? 1);
-    case 'leaf': return 92;
+    case 'prompt':
+      return 92 + Math.ceil(bytes / 90) * 12;
+    case 'reply':
+      return 60 + Math.ceil(bytes / 110) * 14 + (row.entries.length - 1) * 34;
+    case 'seam':
+    case 'summary':
+      return 80;
+    case 'batch':
+      return 150;
+    case 'change':
+    case 'raw':
+    case 'hidden':
+      return 34;
+    case 'lone':
+      return 60;
+    case 'gap':
+      return 40 + 46 * Math.min(400, s.gap.get(row.entries[0]!) ?? 1);
+    case 'leaf':
+      return 92;
   }
 }
 

@@ -14,7 +14,8 @@ export function visible(text: string): string {
     else if (code < 32) out += String.fromCharCode(0x2400 + code);
     else if (code === 127) out += '\u2421';
     else if (code >= 128 && code < 160) out += '\ufffd';
-    else if (BIDI.test(c) || INVISIBLE.test(c) || (code >= 0xe0000 && code < 0xe0080)) out += `\u27e8U+${code.toString(16).toUpperCase().padStart(4, '0')}\u27e9`;
+    else if (BIDI.test(c) || INVISIBLE.test(c) || (code >= 0xe0000 && code < 0xe0080))
+      out += `\u27e8U+${code.toString(16).toUpperCase().padStart(4, '0')}\u27e9`;
     else out += c;
   }
   return out;
@@ -22,12 +23,17 @@ export function visible(text: string): string {
 
 // Prose keeps joiners (emoji and several scripts need them) but no control characters and no overrides.
 export function readable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, (c) => (c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
+  return text
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, (c) =>
+      c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd',
+    )
     .replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase()}\u27e9`);
 }
 
 export function cutLine(line: string): { text: string; cut: number } {
-  return line.length <= LINE_MAX ? { text: line, cut: 0 } : { text: line.slice(0, LINE_MAX), cut: line.length - LINE_MAX };
+  return line.length <= LINE_MAX
+    ? { text: line, cut: 0 }
+    : { text: line.slice(0, LINE_MAX), cut: line.length - LINE_MAX };
 }
 
 export function title(text: string): string {
@@ -38,10 +44,15 @@ export function title(text: string): string {
 // Where a link may lead: three schemes, no credentials. The host is told when the text does not say it.
 export function link(href: string, text: string): { href: string; host: string | null } | null {
   let url: URL;
-  try { url = new URL(href); } catch { return null; }
+  try {
+    url = new URL(href);
+  } catch {
+    return null;
+  }
   if (!['http:', 'https:', 'mailto:'].includes(url.protocol)) return null;
   if (url.username || url.password) return null;
   const shown = text.trim();
-  const says = shown === href || shown === url.href || shown === url.host || (url.host !== '' && shown.includes(url.host));
+  const says =
+    shown === href || shown === url.href || shown === url.host || (url.host !== '' && shown.includes(url.host));
   return { href: url.href, host: url.protocol === 'mailto:' || says ? null : url.host };
 }

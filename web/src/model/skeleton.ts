@@ -2,8 +2,12 @@
 // generation is a new skeleton.
 import type { TreeWire } from '../api/types.ts';
 
-export const ORPHAN = 1, CYCLE = 2, SUPERSEDED = 4, LEAF_MARK = 16;
-const NONE = -1, GAP = '~'.charCodeAt(0);
+export const ORPHAN = 1,
+  CYCLE = 2,
+  SUPERSEDED = 4,
+  LEAF_MARK = 16;
+const NONE = -1,
+  GAP = '~'.charCodeAt(0);
 
 function grown<T extends Int32Array | Float64Array | Uint16Array>(old: T, size: number): T {
   const bigger = new (old.constructor as { new (n: number): T })(size);
@@ -28,9 +32,9 @@ export class Skeleton {
   labels = new Map<number, string>();
   text = new Map<number, string>();
   failed = new Map<number, number>();
-  gap = new Map<number, number>();    // entries that stand for others which are not loaded: for how many
+  gap = new Map<number, number>(); // entries that stand for others which are not loaded: for how many
   index = new Map<string, number>();
-  private replaced = new Map<number, number>();   // entries whose id a later one has: by their number
+  private replaced = new Map<number, number>(); // entries whose id a later one has: by their number
   leaf = NONE;
 
   static from(wire: TreeWire): Skeleton {
@@ -63,7 +67,10 @@ export class Skeleton {
 
   private remember(id: string, at: number): void {
     const before = this.index.get(id);
-    if (before !== undefined && this.flags[at]! & SUPERSEDED) { this.replaced.set(this.seq[at]!, at); return; }
+    if (before !== undefined && this.flags[at]! & SUPERSEDED) {
+      this.replaced.set(this.seq[at]!, at);
+      return;
+    }
     if (before !== undefined) this.replaced.set(this.seq[before]!, before);
     this.index.set(id, at);
   }
@@ -72,7 +79,8 @@ export class Skeleton {
   // and a page overlap) is left alone. Parents are indices into the page; -2 stands for one before it.
   append(wire: TreeWire): number[] {
     const place = new Int32Array(wire.n).fill(NONE);
-    const added: number[] = [], from: number[] = [];
+    const added: number[] = [],
+      from: number[] = [];
     let time = 0;
     this.reserve(this.n + wire.n);
     for (let i = 0; i < wire.n; i++) {
@@ -80,7 +88,10 @@ export class Skeleton {
       const id = wire.id[i]!;
       const gap = wire.kind.charCodeAt(i) === GAP;
       const known = gap ? undefined : this.known(id, wire.seq[i]);
-      if (known !== undefined) { place[i] = known; continue; }
+      if (known !== undefined) {
+        place[i] = known;
+        continue;
+      }
       const at = this.n++;
       place[i] = at;
       added.push(at);
@@ -116,12 +127,15 @@ export class Skeleton {
   private parentIn(wire: TreeWire, i: number, place: Int32Array): number {
     const p = wire.parent[i] ?? NONE;
     if (p >= 0) return place[p] ?? NONE;
-    return p === -2 ? this.index.get(wire.parentId?.[i] ?? '') ?? NONE : NONE;
+    return p === -2 ? (this.index.get(wire.parentId?.[i] ?? '') ?? NONE) : NONE;
   }
 
   private link(at: number): void {
     const parent = this.parent[at]!;
-    if (parent < 0) { this.roots.push(at); return; }
+    if (parent < 0) {
+      this.roots.push(at);
+      return;
+    }
     if (this.first[parent] === NONE) this.first[parent] = at;
     else this.next[this.last[parent]!] = at;
     this.last[parent] = at;
@@ -138,8 +152,12 @@ export class Skeleton {
     }
   }
 
-  kindAt(i: number): string { return String.fromCharCode(this.kind[i]!); }
-  roleAt(i: number): string { return String.fromCharCode(this.role[i]!); }
+  kindAt(i: number): string {
+    return String.fromCharCode(this.kind[i]!);
+  }
+  roleAt(i: number): string {
+    return String.fromCharCode(this.role[i]!);
+  }
 
   *children(i: number): Generator<number> {
     for (let c = this.first[i]!; c >= 0; c = this.next[c]!) yield c;
@@ -153,11 +171,20 @@ export class Skeleton {
   // A result that ends where it stands while the conversation goes on beside it: an agent that runs several
   // tools at once stores each result below its own call. It belongs to the call, and is no branch.
   isAside(i: number): boolean {
-    return this.roleAt(i) === 't' && this.kindAt(i) === 'm' && this.first[i]! < 0 && i !== this.leaf && this.parent[i]! >= 0 && (this.next[i]! >= 0 || this.first[this.parent[i]!] !== i);
+    return (
+      this.roleAt(i) === 't' &&
+      this.kindAt(i) === 'm' &&
+      this.first[i]! < 0 &&
+      i !== this.leaf &&
+      this.parent[i]! >= 0 &&
+      (this.next[i]! >= 0 || this.first[this.parent[i]!] !== i)
+    );
   }
 
   // Entries that were tried in this one's place.
-  attempts(i: number): number[] { return this.siblings(i).filter((k) => k === i || !this.isAside(k)); }
+  attempts(i: number): number[] {
+    return this.siblings(i).filter((k) => k === i || !this.isAside(k));
+  }
 
   // Indices from the root to the entry; empty for "before the first entry".
   path(leaf: number): number[] {

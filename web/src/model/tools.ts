@@ -8,18 +8,55 @@ export type Result = Extract<Block, { is: 'result' }>;
 export type Family = 'read' | 'find' | 'edit' | 'write' | 'shell' | 'web' | 'task' | 'todo' | 'other';
 
 const FAMILIES: Record<string, Family> = {
-  read: 'read', cat: 'read', notebookread: 'read', view: 'read', ls: 'find',
-  grep: 'find', find: 'find', glob: 'find', search: 'find',
-  edit: 'edit', multiedit: 'edit', notebookedit: 'edit', apply_patch: 'edit', write: 'write',
-  bash: 'shell', shell: 'shell', exec: 'shell', python: 'shell', bashoutput: 'shell',
-  webfetch: 'web', websearch: 'web', web_search: 'web', fetch: 'web', browser: 'web',
-  task: 'task', agent: 'task', subagent: 'task',
-  todowrite: 'todo', todo: 'todo', update_plan: 'todo',
+  read: 'read',
+  cat: 'read',
+  notebookread: 'read',
+  view: 'read',
+  ls: 'find',
+  grep: 'find',
+  find: 'find',
+  glob: 'find',
+  search: 'find',
+  edit: 'edit',
+  multiedit: 'edit',
+  notebookedit: 'edit',
+  apply_patch: 'edit',
+  write: 'write',
+  bash: 'shell',
+  shell: 'shell',
+  exec: 'shell',
+  python: 'shell',
+  bashoutput: 'shell',
+  webfetch: 'web',
+  websearch: 'web',
+  web_search: 'web',
+  fetch: 'web',
+  browser: 'web',
+  task: 'task',
+  agent: 'task',
+  subagent: 'task',
+  todowrite: 'todo',
+  todo: 'todo',
+  update_plan: 'todo',
 };
 
 export const family = (name: string): Family => FAMILIES[name.toLowerCase()] ?? 'other';
 
-const ARGS = ['file_path', 'path', 'filePath', 'notebook_path', 'command', 'cmd', 'code', 'pattern', 'query', 'url', 'description', 'prompt', 'name'];
+const ARGS = [
+  'file_path',
+  'path',
+  'filePath',
+  'notebook_path',
+  'command',
+  'cmd',
+  'code',
+  'pattern',
+  'query',
+  'url',
+  'description',
+  'prompt',
+  'name',
+];
 
 // What the call was about: a path, a command, a pattern; else its shortest string.
 export function argument(call: Call): string {
@@ -27,13 +64,24 @@ export function argument(call: Call): string {
   if (typeof a === 'string') return a;
   if (!a || typeof a !== 'object') return '';
   for (const key of ARGS) if (typeof a[key] === 'string' && a[key]) return oneLine(a[key]);
-  const strings = Object.values(a).filter((v): v is string => typeof v === 'string' && v !== '').sort((x, y) => x.length - y.length);
+  const strings = Object.values(a)
+    .filter((v): v is string => typeof v === 'string' && v !== '')
+    .sort((x, y) => x.length - y.length);
   return strings.length ? oneLine(strings[0]!) : '';
 }
 
-const oneLine = (s: string): string => { const t = s.trimStart(); const nl = t.indexOf('\n'); return nl < 0 ? t : `${t.slice(0, nl)} …`; };
+const oneLine = (s: string): string => {
+  const t = s.trimStart();
+  const nl = t.indexOf('\n');
+  return nl < 0 ? t : `${t.slice(0, nl)} …`;
+};
 
-export interface Word { text: string; tone: 'plain' | 'good' | 'bad'; added?: number; removed?: number }
+export interface Word {
+  text: string;
+  tone: 'plain' | 'good' | 'bad';
+  added?: number;
+  removed?: number;
+}
 
 const sizeOf = (t: Text[]): number => t.reduce((n, x) => n + ('text' in x ? x.text.length : x.bytes), 0);
 export const linesOf = (t: Text[]): number => {
@@ -46,7 +94,9 @@ export function exitStatus(r: Result): number | null {
   const d = r.details;
   for (const v of [d?.exitCode, d?.exit_code, d?.code]) if (typeof v === 'number') return v;
   const text = r.text.map((t) => ('text' in t ? t.text : '')).join('\n');
-  const m = /(?:exit(?:ed)?(?: with)?(?: code| status)?[: ]+)(-?\d+)/i.exec(text.slice(-400)) ?? /(?:exit(?:ed)?(?: with)?(?: code| status)?[: ]+)(-?\d+)/i.exec(text.slice(0, 200));
+  const m =
+    /(?:exit(?:ed)?(?: with)?(?: code| status)?[: ]+)(-?\d+)/i.exec(text.slice(-400)) ??
+    /(?:exit(?:ed)?(?: with)?(?: code| status)?[: ]+)(-?\d+)/i.exec(text.slice(0, 200));
   if (m) return Number(m[1]);
   return r.error ? 1 : null;
 }
@@ -56,23 +106,37 @@ export function changed(call: Call, r: Result | null): { added: number; removed:
   const patch = patchOf(r);
   if (patch) return countPatch(patch);
   const a = call.args ?? {};
-  if (family(call.name) === 'write' && typeof a.content === 'string') return { added: a.content === '' ? 0 : a.content.replace(/\n$/, '').split('\n').length, removed: 0 };
+  if (family(call.name) === 'write' && typeof a.content === 'string')
+    return { added: a.content === '' ? 0 : a.content.replace(/\n$/, '').split('\n').length, removed: 0 };
   const pairs = editPairs(a);
   if (!pairs.length) return null;
   const lines = (s: string): number => (s === '' ? 0 : s.replace(/\n$/, '').split('\n').length);
-  return pairs.reduce((sum, [o, n]) => {
-    const oldLines = o.split('\n'), newLines = n.split('\n');
-    let head = 0;
-    while (head < oldLines.length && head < newLines.length && oldLines[head] === newLines[head]) head++;
-    let tail = 0;
-    while (tail < oldLines.length - head && tail < newLines.length - head && oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]) tail++;
-    return { added: sum.added + (n ? lines(n) - head - tail : 0), removed: sum.removed + (o ? lines(o) - head - tail : 0) };
-  }, { added: 0, removed: 0 });
+  return pairs.reduce(
+    (sum, [o, n]) => {
+      const oldLines = o.split('\n'),
+        newLines = n.split('\n');
+      let head = 0;
+      while (head < oldLines.length && head < newLines.length && oldLines[head] === newLines[head]) head++;
+      let tail = 0;
+      while (
+        tail < oldLines.length - head &&
+        tail < newLines.length - head &&
+        oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]
+      )
+        tail++;
+      return {
+        added: sum.added + (n ? lines(n) - head - tail : 0),
+        removed: sum.removed + (o ? lines(o) - head - tail : 0),
+      };
+    },
+    { added: 0, removed: 0 },
+  );
 }
 
 export function editPairs(a: any): [string, string][] {
   const one = (e: any): [string, string] | null => {
-    const o = e?.old_string ?? e?.oldText, n = e?.new_string ?? e?.newText;
+    const o = e?.old_string ?? e?.oldText,
+      n = e?.new_string ?? e?.newText;
     return typeof o === 'string' && typeof n === 'string' ? [o, n] : null;
   };
   const many = Array.isArray(a?.edits) ? a.edits.map(one).filter(Boolean) : [];
@@ -112,12 +176,21 @@ function number(out: Patch['lines'], lines: string[], oldAt: number, newAt: numb
 
 function fromUnified(text: string): Patch {
   const lines: Patch['lines'] = [];
-  let hunk: string[] = [], oldAt = 1, newAt = 1, inside = false;
-  const flush = (): void => { number(lines, hunk, oldAt, newAt); hunk = []; };
+  let hunk: string[] = [],
+    oldAt = 1,
+    newAt = 1,
+    inside = false;
+  const flush = (): void => {
+    number(lines, hunk, oldAt, newAt);
+    hunk = [];
+  };
   for (const line of text.replace(/\n$/, '').split('\n')) {
     const m = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
     if (m) {
-      if (inside) { flush(); lines.push({ sign: '@', old: null, new: null, text: line }); }
+      if (inside) {
+        flush();
+        lines.push({ sign: '@', old: null, new: null, text: line });
+      }
       inside = true;
       oldAt = Number(m[1]);
       newAt = Number(m[2]);
@@ -134,9 +207,18 @@ function fromNumbered(text: string): Patch {
   for (const line of text.replace(/\n$/, '').split('\n')) {
     const m = /^([ +-])\s*(\d+)? ?(.*)$/s.exec(line);
     if (!m) continue;
-    const sign = m[1] as ' ' | '+' | '-', at = m[2] ? Number(m[2]) : null;
-    if (at === null && m[3]!.trim() === '...') { lines.push({ sign: '@', old: null, new: null, text: '…' }); continue; }
-    lines.push({ sign, old: sign === '+' ? null : at, new: sign === '-' ? null : at === null ? null : sign === ' ' ? at + shift : at, text: m[3]! });
+    const sign = m[1] as ' ' | '+' | '-',
+      at = m[2] ? Number(m[2]) : null;
+    if (at === null && m[3]!.trim() === '...') {
+      lines.push({ sign: '@', old: null, new: null, text: '…' });
+      continue;
+    }
+    lines.push({
+      sign,
+      old: sign === '+' ? null : at,
+      new: sign === '-' ? null : at === null ? null : sign === ' ' ? at + shift : at,
+      text: m[3]!,
+    });
     if (sign === '+') shift++;
     if (sign === '-') shift--;
   }
@@ -144,8 +226,11 @@ function fromNumbered(text: string): Patch {
 }
 
 export function countPatch(p: Patch): { added: number; removed: number } {
-  let added = 0, removed = 0;
-  for (const l of p.lines) if (l.sign === '+') added++; else if (l.sign === '-') removed++;
+  let added = 0,
+    removed = 0;
+  for (const l of p.lines)
+    if (l.sign === '+') added++;
+    else if (l.sign === '-') removed++;
   return { added, removed };
 }
 
@@ -161,27 +246,47 @@ export function inAWord(call: Call, r: Result | null): Word {
     return { text: `exit ${exit}`, tone: exit ? 'bad' : 'good' };
   }
   if (r.error) return { text: 'failed', tone: 'bad' };
-  const lines = linesOf(r.text), size = sizeOf(r.text);
+  const lines = linesOf(r.text),
+    size = sizeOf(r.text);
   if (r.text.some((t) => '$ref' in t)) return { text: bytes(size), tone: 'plain' };
   switch (kind) {
-    case 'read': return { text: r.images.length && !lines ? 'image' : `${count(lines)} ${lines === 1 ? 'line' : 'lines'}`, tone: 'plain' };
-    case 'find': return { text: `${count(lines)} ${lines === 1 ? 'match' : 'matches'}`, tone: 'plain' };
-    case 'web': return { text: hostOf(call) ?? bytes(size), tone: 'plain' };
-    case 'todo': return { text: todoWord(call), tone: 'plain' };
-    case 'task': return { text: 'done', tone: 'good' };
-    default: return { text: r.images.length && !size ? 'image' : bytes(size), tone: 'plain' };
+    case 'read':
+      return {
+        text: r.images.length && !lines ? 'image' : `${count(lines)} ${lines === 1 ? 'line' : 'lines'}`,
+        tone: 'plain',
+      };
+    case 'find':
+      return { text: `${count(lines)} ${lines === 1 ? 'match' : 'matches'}`, tone: 'plain' };
+    case 'web':
+      return { text: hostOf(call) ?? bytes(size), tone: 'plain' };
+    case 'todo':
+      return { text: todoWord(call), tone: 'plain' };
+    case 'task':
+      return { text: 'done', tone: 'good' };
+    default:
+      return { text: r.images.length && !size ? 'image' : bytes(size), tone: 'plain' };
   }
 }
 
 function hostOf(call: Call): string | null {
-  try { return new URL(String(call.args?.url)).host || null; } catch { return null; }
+  try {
+    return new URL(String(call.args?.url)).host || null;
+  } catch {
+    return null;
+  }
 }
 
-export interface Todo { text: string; state: 'done' | 'doing' | 'open' }
+export interface Todo {
+  text: string;
+  state: 'done' | 'doing' | 'open';
+}
 export function todos(call: Call): Todo[] {
   const list = call.args?.todos ?? call.args?.plan ?? call.args?.items;
   if (!Array.isArray(list)) return [];
-  return list.map((t: any) => ({ text: String(t?.content ?? t?.step ?? t?.text ?? t), state: t?.status === 'completed' || t?.done === true ? 'done' : t?.status === 'in_progress' ? 'doing' : 'open' }));
+  return list.map((t: any) => ({
+    text: String(t?.content ?? t?.step ?? t?.text ?? t),
+    state: t?.status === 'completed' || t?.done === true ? 'done' : t?.status === 'in_progress' ? 'doing' : 'open',
+  }));
 }
 
 function todoWord(call: Call): string {

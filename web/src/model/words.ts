@@ -1,7 +1,10 @@
 // Which words of a text are not in another: for two prompts side by side.
 import { diffWordsWithSpace } from 'diff';
 
-export interface WordRun { text: string; only: boolean }
+export interface WordRun {
+  text: string;
+  only: boolean;
+}
 
 const LIKE = 0.3;
 
@@ -16,7 +19,10 @@ export function differing(mine: string, others: string): WordRun[] {
     if (c.removed) continue;
     // A mark begins with a word.
     const lead = c.added && out.length && !out.at(-1)!.only ? /^\s*/.exec(c.value)![0] : '';
-    if (lead) { out.at(-1)!.text += lead; c.value = c.value.slice(lead.length); }
+    if (lead) {
+      out.at(-1)!.text += lead;
+      c.value = c.value.slice(lead.length);
+    }
     const last = out[out.length - 1];
     // A space between two marked words is marked with them.
     if (last && last.only && !c.added && /^\s+$/.test(c.value)) last.text += c.value;

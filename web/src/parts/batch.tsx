@@ -7,17 +7,28 @@ import { duration, plural, timeFull, tokens } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from './icons.tsx';
 
-const when = (v: any): number => { const t = v?.timestamp ?? v?.time ?? v?.at; return typeof t === 'number' ? t : t ? Date.parse(t) || 0 : 0; };
-const said = (v: any): string => (typeof v === 'string' ? v : String(v?.text ?? v?.summary ?? v?.detail ?? v?.message ?? v?.command ?? v?.name ?? ''));
+const when = (v: any): number => {
+  const t = v?.timestamp ?? v?.time ?? v?.at;
+  return typeof t === 'number' ? t : t ? Date.parse(t) || 0 : 0;
+};
+const said = (v: any): string =>
+  typeof v === 'string' ? v : String(v?.text ?? v?.summary ?? v?.detail ?? v?.message ?? v?.command ?? v?.name ?? '');
 
 // Events, evidence and routes of a worker as one list, in order of time where they tell it.
 export function timeline(w: Worker): { at: number; what: string; text: string }[] {
   const rows = [
     ...w.events.map((e) => ({ at: when(e), what: String(e?.event ?? e?.type ?? 'event'), text: said(e) })),
     ...w.evidence.map((e) => ({ at: when(e), what: 'evidence', text: said(e) })),
-    ...w.toolRoutes.map((r) => ({ at: when(r), what: 'route', text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${r?.fallbackFrom ? ` (fallback from ${r.fallbackFrom}${r?.reason ? `: ${r.reason}` : ''})` : ''}` })),
+    ...w.toolRoutes.map((r) => ({
+      at: when(r),
+      what: 'route',
+      text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${r?.fallbackFrom ? ` (fallback from ${r.fallbackFrom}${r?.reason ? `: ${r.reason}` : ''})` : ''}`,
+    })),
   ];
-  return rows.map((r, i) => ({ r, i })).sort((a, b) => (a.r.at && b.r.at ? a.r.at - b.r.at : 0) || a.i - b.i).map(({ r }) => r);
+  return rows
+    .map((r, i) => ({ r, i }))
+    .sort((a, b) => (a.r.at && b.r.at ? a.r.at - b.r.at : 0) || a.i - b.i)
+    .map(({ r }) => r);
 }
 
 // From the first to the last that is known of it.
@@ -26,7 +37,14 @@ function sinceFirst(w: Worker): number {
   return times.length > 1 ? Math.max(...times) - Math.min(...times) : 0;
 }
 
-const TONES: Record<string, string> = { completed: 'green', failed: 'red', cancelled: 'amber', partial: 'amber', running: 'blue', pending: '' };
+const TONES: Record<string, string> = {
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'amber',
+  partial: 'amber',
+  running: 'blue',
+  pending: '',
+};
 
 function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Element {
   const [open, setOpen] = useState(false);
@@ -36,14 +54,34 @@ function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Ele
   return (
     <>
       <button class="wk" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name={open ? 'down' : 'right'} /><span class="ag trunc">{visible(w.agent)}</span><span class="sum trunc">{visible(w.summary ?? '')}</span>
-        <span class="num dim">{w.status !== 'completed' && <span class={`chip ${TONES[w.status] ?? ''}`}>{visible(w.status)}</span>} {cost}</span>
+        <Icon name={open ? 'down' : 'right'} />
+        <span class="ag trunc">{visible(w.agent)}</span>
+        <span class="sum trunc">{visible(w.summary ?? '')}</span>
+        <span class="num dim">
+          {w.status !== 'completed' && <span class={`chip ${TONES[w.status] ?? ''}`}>{visible(w.status)}</span>} {cost}
+        </span>
       </button>
       {open && (
         <div class="evs">
-          {prompt && <div class="ev"><span class="dim">prompt</span><span class="wide">{visible(prompt)}</span></div>}
-          {w.summary && <div class="ev"><span class="dim">result</span><span class="wide">{visible(w.summary)}</span></div>}
-          {rows.map((r, i) => <div class="ev" key={i}><span class="num dim">{r.at ? timeFull(r.at) : ''}</span><span>{visible(r.what)}</span><span class={r.what === 'tool' ? 'tx mono' : 'tx'}>{visible(r.text)}</span></div>)}
+          {prompt && (
+            <div class="ev">
+              <span class="dim">prompt</span>
+              <span class="wide">{visible(prompt)}</span>
+            </div>
+          )}
+          {w.summary && (
+            <div class="ev">
+              <span class="dim">result</span>
+              <span class="wide">{visible(w.summary)}</span>
+            </div>
+          )}
+          {rows.map((r, i) => (
+            <div class="ev" key={i}>
+              <span class="num dim">{r.at ? timeFull(r.at) : ''}</span>
+              <span>{visible(r.what)}</span>
+              <span class={r.what === 'tool' ? 'tx mono' : 'tx'}>{visible(r.text)}</span>
+            </div>
+          ))}
           {!rows.length && !prompt && <p class="dim">Nothing more is known about this worker.</p>}
         </div>
       )}
@@ -54,17 +92,55 @@ function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Ele
 export function Provenance({ d }: { d: Projection['diagnostics'] }): JSX.Element {
   const others = d.inputSources.filter((s) => s !== d.selectedSource);
   if (d.selectedSource === 'none') return <div class="prov">Only the call is known: no result was stored.</div>;
-  return <div class={d.fallbackUsed ? 'prov warn' : 'prov'}><span>Shown from <b>{d.selectedSource}</b></span>{others.length > 0 && <><span>·</span><span>also present: {others.join(', ')}</span></>}<span>·</span><span>{d.fallbackUsed ? 'a fallback was used' : 'no fallback'}</span></div>;
+  return (
+    <div class={d.fallbackUsed ? 'prov warn' : 'prov'}>
+      <span>
+        Shown from <b>{d.selectedSource}</b>
+      </span>
+      {others.length > 0 && (
+        <>
+          <span>·</span>
+          <span>also present: {others.join(', ')}</span>
+        </>
+      )}
+      <span>·</span>
+      <span>{d.fallbackUsed ? 'a fallback was used' : 'no fallback'}</span>
+    </div>
+  );
 }
 
-export function Batch({ projection, tasks, goal: told }: { projection: Projection | null; tasks: { taskId: string; agent: string; prompt?: string }[]; goal?: string }): JSX.Element {
-  const workers: Worker[] = projection?.workers ?? tasks.map((t) => ({ taskId: t.taskId, agent: t.agent, status: 'pending', events: [], evidence: [], toolRoutes: [] }));
+export function Batch({
+  projection,
+  tasks,
+  goal: told,
+}: {
+  projection: Projection | null;
+  tasks: { taskId: string; agent: string; prompt?: string }[];
+  goal?: string;
+}): JSX.Element {
+  const workers: Worker[] =
+    projection?.workers ??
+    tasks.map((t) => ({
+      taskId: t.taskId,
+      agent: t.agent,
+      status: 'pending',
+      events: [],
+      evidence: [],
+      toolRoutes: [],
+    }));
   const status = projection?.status ?? 'pending';
   const goal = told ?? (tasks.length === 1 ? tasks[0]!.prompt : undefined);
   return (
     <div class="batch">
-      <div class="batch-h"><Icon name="users" />{plural(workers.length, 'worker')}<span class="dim trunc">{goal ? visible(goal) : ''}</span><span class={`chip end ${TONES[status] ?? ''}`}>{status === 'completed' ? 'all done' : status}</span></div>
-      {workers.map((w) => <WorkerRow key={w.taskId} w={w} prompt={tasks.find((t) => t.taskId === w.taskId)?.prompt ?? w.prompt ?? null} />)}
+      <div class="batch-h">
+        <Icon name="users" />
+        {plural(workers.length, 'worker')}
+        <span class="dim trunc">{goal ? visible(goal) : ''}</span>
+        <span class={`chip end ${TONES[status] ?? ''}`}>{status === 'completed' ? 'all done' : status}</span>
+      </div>
+      {workers.map((w) => (
+        <WorkerRow key={w.taskId} w={w} prompt={tasks.find((t) => t.taskId === w.taskId)?.prompt ?? w.prompt ?? null} />
+      ))}
       {projection ? <Provenance d={projection.diagnostics} /> : <div class="prov">No result yet.</div>}
     </div>
   );

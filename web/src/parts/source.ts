@@ -2,9 +2,14 @@
 import { createContext } from 'preact';
 
 export interface Source {
-  more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }>;
+  more(
+    entryId: string,
+    pointer: string,
+    offset: number,
+    limit: number,
+  ): Promise<{ text: string; next: number; total: number }>;
   media(entryId: string, n: number): string | null;
-  whole(entryId: string, pointer: string): string | null;   // the address of a text as it is stored
+  whole(entryId: string, pointer: string): string | null; // the address of a text as it is stored
 }
 
 export const SourceContext = createContext<Source | null>(null);

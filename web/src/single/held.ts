@@ -8,12 +8,17 @@ import { Skeleton } from '../model/skeleton.ts';
 import { Look, noSubagents } from '../state/look.ts';
 
 // The first line. A sub-agent's transcript says which one it is.
-export interface Known { session: SessionRecord; subagents?: Subagents; agent?: { id: string; name?: string }; notes?: string[] }
+export interface Known {
+  session: SessionRecord;
+  subagents?: Subagents;
+  agent?: { id: string; name?: string };
+  notes?: string[];
+}
 
 const TEXT_MAX = 8192;
 const KEPT_MAX = 400;
 const HITS_MAX = 500;
-const WHOLE = new Set(['arguments', 'input', 'details', 'toolUseResult', 'data', 'tasks', 'metadata']);   // parts read these as they are
+const WHOLE = new Set(['arguments', 'input', 'details', 'toolUseResult', 'data', 'tasks', 'metadata']); // parts read these as they are
 
 // Where each line begins; the last is where the text ends.
 function beginnings(text: string): number[] {
@@ -28,14 +33,34 @@ function shorten(v: any, pointer: string): any {
   if (typeof v === 'string') return v.length > TEXT_MAX ? { $ref: 'here', pointer, bytes: v.length } : v;
   if (Array.isArray(v)) return v.map((x, i) => shorten(x, `${pointer}/${i}`));
   if (!v || typeof v !== 'object') return v;
-  return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, WHOLE.has(k) ? x : shorten(x, `${pointer}/${k.replace(/~/g, '~0').replace(/\//g, '~1')}`)]));
+  return Object.fromEntries(
+    Object.entries(v).map(([k, x]) => [
+      k,
+      WHOLE.has(k) ? x : shorten(x, `${pointer}/${k.replace(/~/g, '~0').replace(/\//g, '~1')}`),
+    ]),
+  );
 }
 
-const resolve = (v: any, pointer: string): any => pointer.split('/').slice(1).reduce((x, k) => x?.[k.replace(/~1/g, '/').replace(/~0/g, '~')], v);
+const resolve = (v: any, pointer: string): any =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce((x, k) => x?.[k.replace(/~1/g, '/').replace(/~0/g, '~')], v);
 
 // All that a person could read of an entry.
 function readableText(e: Entry): string {
-  return allText(e) + body(e).blocks.map((b) => (b.is === 'thinking' && b.text && 'text' in b.text ? b.text.text : b.is === 'call' ? `${b.name} ${JSON.stringify(b.args)}` : '')).join('\n');
+  return (
+    allText(e) +
+    body(e)
+      .blocks.map((b) =>
+        b.is === 'thinking' && b.text && 'text' in b.text
+          ? b.text.text
+          : b.is === 'call'
+            ? `${b.name} ${JSON.stringify(b.args)}`
+            : '',
+      )
+      .join('\n')
+  );
 }
 
 export class Held extends Look {
@@ -48,7 +73,10 @@ export class Held extends Look {
   private readonly at: number[];
   private readonly kept = new Map<number, Entry>();
 
-  constructor(private readonly text: string, private readonly told: (text: string) => void = () => undefined) {
+  constructor(
+    private readonly text: string,
+    private readonly told: (text: string) => void = () => undefined,
+  ) {
     super();
     this.at = beginnings(text);
     this.known = JSON.parse(this.line(0)) as Known;
@@ -67,15 +95,22 @@ export class Held extends Look {
       const role = s.roleAt(i);
       if (role !== 'u' && role !== 't') continue;
       const line = this.line(i + 2);
-      if (role === 'u' && line.includes('"tool_use_id"') && body(this.stored(i)!).resultsOnly) s.role[i] = 't'.charCodeAt(0);
+      if (role === 'u' && line.includes('"tool_use_id"') && body(this.stored(i)!).resultsOnly)
+        s.role[i] = 't'.charCodeAt(0);
       if (s.roleAt(i) === 't' && /"(isError|is_error)" ?: ?true/.test(line)) s.failed.set(i, 1);
     }
   }
 
-  private line(n: number): string { return n + 1 < this.at.length ? this.text.slice(this.at[n]!, this.at[n + 1]! - 1) : ''; }
+  private line(n: number): string {
+    return n + 1 < this.at.length ? this.text.slice(this.at[n]!, this.at[n + 1]! - 1) : '';
+  }
 
   private stored(i: number): Entry | undefined {
-    try { return (JSON.parse(this.line(i + 2)) ?? undefined) as Entry | undefined; } catch { return undefined; }
+    try {
+      return (JSON.parse(this.line(i + 2)) ?? undefined) as Entry | undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   body(i: number): Entry | undefined {
@@ -89,17 +124,32 @@ export class Held extends Look {
     return short;
   }
 
-  more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }> {
+  more(
+    entryId: string,
+    pointer: string,
+    offset: number,
+    limit: number,
+  ): Promise<{ text: string; next: number; total: number }> {
     const whole = resolve(this.stored(this.skeleton.index.get(entryId) ?? -1), pointer);
     if (typeof whole !== 'string') return Promise.reject(new Error('there is no such text'));
-    const end = Math.min(whole.length, offset + limit), next = end < whole.length && /[\ud800-\udbff]/.test(whole[end - 1]!) ? end - 1 : end;
+    const end = Math.min(whole.length, offset + limit),
+      next = end < whole.length && /[\ud800-\udbff]/.test(whole[end - 1]!) ? end - 1 : end;
     return Promise.resolve({ text: whole.slice(offset, next), next, total: whole.length });
   }
 
   // Entries that say something, in their order.
   search(q: string): void {
-    if (!q) { this.hits.value = null; return; }
-    const word = new RegExp(q.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i'), stored = new RegExp(JSON.stringify(q).slice(1, -1).replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
+    if (!q) {
+      this.hits.value = null;
+      return;
+    }
+    const word = new RegExp(q.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i'),
+      stored = new RegExp(
+        JSON.stringify(q)
+          .slice(1, -1)
+          .replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+        'i',
+      );
     const hits: { entryId: string }[] = [];
     for (let i = 0; i < this.skeleton.n && hits.length < HITS_MAX; i++) {
       const entry = stored.test(this.line(i + 2)) ? this.stored(i) : undefined;
@@ -108,16 +158,34 @@ export class Held extends Look {
     this.hits.value = { q, hits };
   }
 
-  address(entryId: string): string { return location.href.replace(/#.*/, '') + `#${entryId}`; }
+  address(entryId: string): string {
+    return location.href.replace(/#.*/, '') + `#${entryId}`;
+  }
   copy(text: string, what: string): void {
     const failed = (): void => this.told('Copying is off here.');
-    try { navigator.clipboard.writeText(text).then(() => this.told(`${what} copied`), failed); } catch { failed(); }
+    try {
+      navigator.clipboard.writeText(text).then(() => this.told(`${what} copied`), failed);
+    } catch {
+      failed();
+    }
   }
 
-  need(): void { /* Everything is here. */ }
-  media(): null { return null; }
-  whole(): null { return null; }
-  continueFrom(): Promise<void> { return Promise.resolve(); }
-  finishDraft(): void { /* There is no draft. */ }
-  append(): Promise<void> { return Promise.resolve(); }
+  need(): void {
+    /* Everything is here. */
+  }
+  media(): null {
+    return null;
+  }
+  whole(): null {
+    return null;
+  }
+  continueFrom(): Promise<void> {
+    return Promise.resolve();
+  }
+  finishDraft(): void {
+    /* There is no draft. */
+  }
+  append(): Promise<void> {
+    return Promise.resolve();
+  }
 }

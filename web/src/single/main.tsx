@@ -15,44 +15,187 @@ import { Held } from './held.ts';
 
 const NOTICE_MS = 3500;
 
-const nameOf = (h: Held): string => h.known.agent ? `Sub-agent ${h.known.agent.name ?? h.known.agent.id}` : (h.known.session.name || h.opening() || `Session ${h.known.session.id.slice(0, 8)}`);
+const nameOf = (h: Held): string =>
+  h.known.agent
+    ? `Sub-agent ${h.known.agent.name ?? h.known.agent.id}`
+    : h.known.session.name || h.opening() || `Session ${h.known.session.id.slice(0, 8)}`;
 
-function toggleTheme(): void { const d = document.documentElement.dataset; d['theme'] = d['theme'] === 'dark' ? 'light' : 'dark'; }
+function toggleTheme(): void {
+  const d = document.documentElement.dataset;
+  d['theme'] = d['theme'] === 'dark' ? 'light' : 'dark';
+}
 
 function Find({ session, next }: { session: Held; next: () => void }): JSX.Element {
   const [q, setQ] = useState('');
   const found = session.hits.value;
-  const ask = (): void => { if (q === (found?.q ?? '')) next(); else { session.search(q.trim()); if (session.hits.value?.hits.length) next(); } };
+  const ask = (): void => {
+    if (q === (found?.q ?? '')) next();
+    else {
+      session.search(q.trim());
+      if (session.hits.value?.hits.length) next();
+    }
+  };
   return (
-    <form class="find" role="search" onSubmit={(e) => { e.preventDefault(); ask(); }}><label class="field"><Icon name="search" /><span class="vh">Find in this session</span><input id="find" type="search" placeholder="Find in this session" value={q} onInput={(e) => { setQ(e.currentTarget.value); if (!e.currentTarget.value) session.search(''); }} onKeyDown={(e) => { if (e.key === 'Escape') e.currentTarget.blur(); }} /></label>
-      <span class="dim num" role="status">{found ? plural(found.hits.length, 'entry', 'entries') : ''}</span></form>
+    <form
+      class="find"
+      role="search"
+      onSubmit={(e) => {
+        e.preventDefault();
+        ask();
+      }}
+    >
+      <label class="field">
+        <Icon name="search" />
+        <span class="vh">Find in this session</span>
+        <input
+          id="find"
+          type="search"
+          placeholder="Find in this session"
+          value={q}
+          onInput={(e) => {
+            setQ(e.currentTarget.value);
+            if (!e.currentTarget.value) session.search('');
+          }}
+          onKeyDown={(e) => {
+            if (e.key === 'Escape') e.currentTarget.blur();
+          }}
+        />
+      </label>
+      <span class="dim num" role="status">
+        {found ? plural(found.hits.length, 'entry', 'entries') : ''}
+      </span>
+    </form>
   );
 }
 
-function One({ session, others, choose, say }: { session: Held; others: Held[]; choose: (k: number) => void; say: (text: string) => void }): JSX.Element {
+function One({
+  session,
+  others,
+  choose,
+  say,
+}: {
+  session: Held;
+  others: Held[];
+  choose: (k: number) => void;
+  say: (text: string) => void;
+}): JSX.Element {
   const narrow = useNarrow();
   const [rail, setRail] = useState(!narrow);
   const meta = session.sessionMeta.value!;
-  const placed = (entry: string | null): void => { try { history.replaceState(history.state, '', entry === null ? '#' : `#${entry}`); } catch { /* Some viewers of files have no address to change. */ } };
+  const placed = (entry: string | null): void => {
+    try {
+      history.replaceState(history.state, '', entry === null ? '#' : `#${entry}`);
+    } catch {
+      /* Some viewers of files have no address to change. */
+    }
+  };
   const reading = useReading(session, { follow: false, placed, say });
-  useEffect(() => { const id = decodeURIComponent(location.hash.slice(1)); if (id) reading.view(id); else session.selectedEntryId.value = session.skeleton.id[session.viewPath.value[0]!] ?? null; }, []);
-  useEffect(() => { document.title = title(nameOf(session)); }, [session]);
-  useKeys({ ...reading.keys, t: toggleTheme, '[': () => setRail(!rail), '/': () => document.getElementById('find')?.focus(), Escape: () => { if (session.viewLeafId.value) reading.view(''); } });
-  const tree = <Rail session={session} choose={(i) => { reading.choose(i); if (narrow) setRail(false); }} window={reading.window} phone={narrow} width={RAIL} widen={() => undefined} />;
+  useEffect(() => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    if (id) reading.view(id);
+    else session.selectedEntryId.value = session.skeleton.id[session.viewPath.value[0]!] ?? null;
+  }, []);
+  useEffect(() => {
+    document.title = title(nameOf(session));
+  }, [session]);
+  useKeys({
+    ...reading.keys,
+    t: toggleTheme,
+    '[': () => setRail(!rail),
+    '/': () => document.getElementById('find')?.focus(),
+    Escape: () => {
+      if (session.viewLeafId.value) reading.view('');
+    },
+  });
+  const tree = (
+    <Rail
+      session={session}
+      choose={(i) => {
+        reading.choose(i);
+        if (narrow) setRail(false);
+      }}
+      window={reading.window}
+      phone={narrow}
+      width={RAIL}
+      widen={() => undefined}
+    />
+  );
   return (
     <>
-      <header class="top"><span class="brand"><Logo /><span>grove</span></span><span class="grow" /><Find session={session} next={() => reading.keys['n']!(null as never)} />
-        <button class="iconbtn" aria-label="Tree" aria-pressed={rail} onClick={() => setRail(!rail)}><Icon name="branch" small={false} /></button>
-        <button class="iconbtn" aria-label="Light or dark" onClick={toggleTheme}><Icon name="moon" small={false} /></button></header>
-      <main class={`sess single${rail ? '' : ' norail'} show-${narrow && rail ? 'tree' : 'conversation'}`} id="main" tabIndex={-1}>
+      <header class="top">
+        <span class="brand">
+          <Logo />
+          <span>grove</span>
+        </span>
+        <span class="grow" />
+        <Find session={session} next={() => reading.keys['n']!(null as never)} />
+        <button class="iconbtn" aria-label="Tree" aria-pressed={rail} onClick={() => setRail(!rail)}>
+          <Icon name="branch" small={false} />
+        </button>
+        <button class="iconbtn" aria-label="Light or dark" onClick={toggleTheme}>
+          <Icon name="moon" small={false} />
+        </button>
+      </header>
+      <main
+        class={`sess single${rail ? '' : ' norail'} show-${narrow && rail ? 'tree' : 'conversation'}`}
+        id="main"
+        tabIndex={-1}
+      >
         {rail && tree}
-        {!(narrow && rail) && <section class="conv" aria-label="Session">
-          <div class="sh"><div class="nm"><h1 class="trunc">{visible(nameOf(session))}</h1>
-            <div class="sub"><span class="trunc">{visible(project(meta.cwd))}</span>{meta.createdAt && <><i /><span class="num">{moment(Date.parse(meta.createdAt))}</span></>}<i /><span class="num">{plural(session.skeleton.n, 'entry', 'entries')}</span></div></div>
-            {others.length > 1 && <label class="pick"><span class="vh">Transcript</span><select class="btn" onChange={(e) => choose(e.currentTarget.selectedIndex)}>{others.map((h, k) => <option key={k} selected={h === session}>{visible(nameOf(h)).slice(0, 60)}</option>)}</select></label>}</div>
-          {session.known.notes?.map((n, k) => <div key={k} class="band plain"><Icon name="alert" small={false} /><span>{visible(n)}</span></div>)}
-          <Conversation session={session} folds={reading.folds} toggle={reading.toggle} goTo={reading.goTo} view={reading.view} label={() => undefined} resume={null} jump={reading.jump} follow={reading.follow} onWindow={(x) => { reading.window.value = x; }} select={reading.select} lines={null} />
-        </section>}
+        {!(narrow && rail) && (
+          <section class="conv" aria-label="Session">
+            <div class="sh">
+              <div class="nm">
+                <h1 class="trunc">{visible(nameOf(session))}</h1>
+                <div class="sub">
+                  <span class="trunc">{visible(project(meta.cwd))}</span>
+                  {meta.createdAt && (
+                    <>
+                      <i />
+                      <span class="num">{moment(Date.parse(meta.createdAt))}</span>
+                    </>
+                  )}
+                  <i />
+                  <span class="num">{plural(session.skeleton.n, 'entry', 'entries')}</span>
+                </div>
+              </div>
+              {others.length > 1 && (
+                <label class="pick">
+                  <span class="vh">Transcript</span>
+                  <select class="btn" onChange={(e) => choose(e.currentTarget.selectedIndex)}>
+                    {others.map((h, k) => (
+                      <option key={k} selected={h === session}>
+                        {visible(nameOf(h)).slice(0, 60)}
+                      </option>
+                    ))}
+                  </select>
+                </label>
+              )}
+            </div>
+            {session.known.notes?.map((n, k) => (
+              <div key={k} class="band plain">
+                <Icon name="alert" small={false} />
+                <span>{visible(n)}</span>
+              </div>
+            ))}
+            <Conversation
+              session={session}
+              folds={reading.folds}
+              toggle={reading.toggle}
+              goTo={reading.goTo}
+              view={reading.view}
+              label={() => undefined}
+              resume={null}
+              jump={reading.jump}
+              follow={reading.follow}
+              onWindow={(x) => {
+                reading.window.value = x;
+              }}
+              select={reading.select}
+              lines={null}
+            />
+          </section>
+        )}
       </main>
     </>
   );
@@ -62,9 +205,20 @@ function Page({ texts }: { texts: string[] }): JSX.Element {
   const [at, setAt] = useState(0);
   const [notice, setNotice] = useState('');
   const timer = useRef(0);
-  const say = (text: string): void => { setNotice(text); clearTimeout(timer.current); timer.current = setTimeout(() => setNotice(''), NOTICE_MS) as unknown as number; };
+  const say = (text: string): void => {
+    setNotice(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setNotice(''), NOTICE_MS) as unknown as number;
+  };
   const all = useMemo(() => texts.map((t) => new Held(t, say)), []);
-  return <><One key={at} session={all[at]!} others={all} choose={setAt} say={say} /><div class="notice" role="status" aria-live="polite">{notice}</div></>;
+  return (
+    <>
+      <One key={at} session={all[at]!} others={all} choose={setAt} say={say} />
+      <div class="notice" role="status" aria-live="polite">
+        {notice}
+      </div>
+    </>
+  );
 }
 
 useNoWorker();

@@ -17,5 +17,7 @@ export async function loadExpiring(): Promise<void> {
   try {
     const r = await get<ListReply>('/sessions', { expiring: DAYS, limit: MOST });
     expiring.value = new Map(r.sessions.flatMap((s) => (s.expires ? [[s.key, s.expires]] : [])));
-  } catch { asked = -Infinity; /* The list does without. */ }
+  } catch {
+    asked = -Infinity; /* The list does without. */
+  }
 }

@@ -3,15 +3,19 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
-export const keysOn = signal(true);                                // single letters act
-export const overlay = signal<'palette' | 'help' | null>(null);    // what lies over the page
+export const keysOn = signal(true); // single letters act
+export const overlay = signal<'palette' | 'help' | null>(null); // what lies over the page
 
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
 
 const layers: { current: Keys }[] = [];
-let before = '', beforeAt = 0;
+let before = '',
+  beforeAt = 0;
 
-const typing = (t: EventTarget | null): boolean => t instanceof HTMLElement && (t.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(t.tagName)) && (t as HTMLInputElement).type !== 'checkbox';
+const typing = (t: EventTarget | null): boolean =>
+  t instanceof HTMLElement &&
+  (t.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(t.tagName)) &&
+  (t as HTMLInputElement).type !== 'checkbox';
 
 function name(e: KeyboardEvent): string {
   if (e.ctrlKey || e.metaKey) return `Ctrl ${e.key.toLowerCase()}`;
@@ -45,7 +49,10 @@ export function useKeys(keys: Keys, base = false): void {
   const layer = useRef({ current: keys }).current;
   layer.current = keys;
   useEffect(() => {
-    if (base) layers.unshift(layer); else layers.push(layer);
-    return () => { layers.splice(layers.indexOf(layer), 1); };
+    if (base) layers.unshift(layer);
+    else layers.push(layer);
+    return () => {
+      layers.splice(layers.indexOf(layer), 1);
+    };
   }, []);
 }

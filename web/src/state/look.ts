@@ -9,12 +9,19 @@ import { lastSeam, project } from '../model/rows.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import type { Shown } from '../parts/shown.ts';
 
-export const noSubagents: Subagents = { projectionByEntryId: {}, processEventsByEntryId: {}, evidenceSummariesByEntryId: {}, toolRuntimeRoutesByEntryId: {}, subagentRuntimeByBatchId: {}, toolRuntimeRoutesByBatchId: {} };
+export const noSubagents: Subagents = {
+  projectionByEntryId: {},
+  processEventsByEntryId: {},
+  evidenceSummariesByEntryId: {},
+  toolRuntimeRoutesByEntryId: {},
+  subagentRuntimeByBatchId: {},
+  toolRuntimeRoutesByBatchId: {},
+};
 
 export abstract class Look implements Shown {
   readonly sessionMeta = signal<SessionRecord | null>(null);
-  readonly shape = signal(0);          // counts changes of the skeleton
-  readonly bodyCount = signal(0);      // and arrivals of bodies
+  readonly shape = signal(0); // counts changes of the skeleton
+  readonly bodyCount = signal(0); // and arrivals of bodies
   readonly viewLeafId = signal<string | null>(null);
   readonly selectedEntryId = signal<string | null>(null);
   readonly leafState = signal<LeafState>(idle);
@@ -23,10 +30,10 @@ export abstract class Look implements Shown {
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly shut = signal<ReadonlySet<number>>(new Set());
   readonly hits = signal<{ q: string; hits: Pick<Hit, 'entryId'>[] } | null>(null);
-  readonly arrived = signal(0);        // entries that came while one was not following
+  readonly arrived = signal(0); // entries that came while one was not following
   readonly subagents = signal<Subagents>(noSubagents);
   skeleton = new Skeleton();
-  seenSeq = 0;                         // the last entry that was there when one looked before
+  seenSeq = 0; // the last entry that was there when one looked before
 
   abstract readonly key: string;
   abstract readonly sub: string | null;
@@ -34,22 +41,35 @@ export abstract class Look implements Shown {
   abstract readonly acting: boolean;
   abstract readonly mayWrite: boolean;
 
-  readonly activePathIds = computed(() => { this.shape.value; return this.skeleton.path(this.skeleton.leaf); });
+  readonly activePathIds = computed(() => {
+    this.shape.value;
+    return this.skeleton.path(this.skeleton.leaf);
+  });
   readonly viewLeaf = computed(() => {
     this.shape.value;
     const id = this.viewLeafId.value;
     if (id === null) return this.skeleton.leaf;
-    return id === 'root' ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
+    return id === 'root' ? -1 : (this.skeleton.index.get(id) ?? this.skeleton.leaf);
   });
-  readonly viewPath = computed(() => { this.shape.value; return this.skeleton.path(this.viewLeaf.value); });
+  readonly viewPath = computed(() => {
+    this.shape.value;
+    return this.skeleton.path(this.viewLeaf.value);
+  });
   readonly onActivePath = computed(() => this.skeleton.mask(this.activePathIds.value));
   readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
   // The last compaction on the path, and the first entry that it left in sight: its body says which.
   readonly seam = computed(() => lastSeam(this.skeleton, this.viewPath.value));
-  private readonly inSight = computed(() => { this.bodyCount.value; return this.seam.value < 0 ? -1 : this.keptFrom(this.seam.value); });
+  private readonly inSight = computed(() => {
+    this.bodyCount.value;
+    return this.seam.value < 0 ? -1 : this.keptFrom(this.seam.value);
+  });
   readonly visibleEntries = computed(() => {
     this.shape.value;
-    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null, kept: this.inSight.value });
+    return project(this.skeleton, this.viewPath.value, {
+      all: this.zoom.value === 'all',
+      leaf: this.sessionMeta.value !== null,
+      kept: this.inSight.value,
+    });
   });
   // Entries that a later one on the path edits for the model: what it sees instead, null for nothing.
   readonly editing = computed(() => this.viewPath.value.filter((i) => this.skeleton.kindAt(i) === 'e'));
@@ -57,21 +77,36 @@ export abstract class Look implements Shown {
     this.bodyCount.value;
     const all = new Map<number, string | null>();
     for (const i of this.editing.value) {
-      const entry = this.body(i), edit = entry ? editOf(entry) : null, at = edit ? this.skeleton.index.get(edit.target) : undefined;
+      const entry = this.body(i),
+        edit = entry ? editOf(entry) : null,
+        at = edit ? this.skeleton.index.get(edit.target) : undefined;
       if (at !== undefined) all.set(at, edit!.instead);
     }
     return all;
   });
   readonly railRows = computed(() => {
     this.shape.value;
-    return rail(this.skeleton, { zoom: this.zoom.value, leaf: this.viewLeaf.value, open: this.open.value, shut: this.shut.value, show: this.show.value });
+    return rail(this.skeleton, {
+      zoom: this.zoom.value,
+      leaf: this.viewLeaf.value,
+      open: this.open.value,
+      shut: this.shut.value,
+      show: this.show.value,
+    });
   });
 
   abstract body(i: number): Entry | undefined;
   // How much was sent with the first reply after a compaction; null if that is not known.
-  contextAfter(_i: number): number | null { return null; }
+  contextAfter(_i: number): number | null {
+    return null;
+  }
   abstract need(who: 'rows' | 'rail', entries: number[], soon?: boolean): void;
-  abstract more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }>;
+  abstract more(
+    entryId: string,
+    pointer: string,
+    offset: number,
+    limit: number,
+  ): Promise<{ text: string; next: number; total: number }>;
   abstract media(entryId: string, n: number): string | null;
   abstract whole(entryId: string, pointer: string): string | null;
   abstract address(entryId: string): string;
@@ -83,7 +118,7 @@ export abstract class Look implements Shown {
   // The first entry above a compaction that the model still sees; -1 if there is none, or it is not known yet.
   keptFrom(seam: number): number {
     const id = this.body(seam)?.['firstKeptEntryId'];
-    const at = typeof id === 'string' ? this.skeleton.index.get(id) ?? -1 : -1;
+    const at = typeof id === 'string' ? (this.skeleton.index.get(id) ?? -1) : -1;
     return at >= 0 && at !== seam && this.skeleton.isAncestor(at, seam) ? at : -1;
   }
 

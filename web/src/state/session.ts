@@ -2,7 +2,19 @@
 import { computed, signal } from '@preact/signals';
 import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
-import type { ContextFigures, ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire, UsageReply, UsageRow } from '../api/types.ts';
+import type {
+  ContextFigures,
+  ContextReply,
+  EntriesReply,
+  Entry,
+  Hit,
+  Plan,
+  SessionRecord,
+  Snapshot,
+  TreeWire,
+  UsageReply,
+  UsageRow,
+} from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
@@ -13,38 +25,50 @@ import { sessionAt } from '../model/route.ts';
 import { copy, mayWrite, me, say } from './app.ts';
 import { Look, noSubagents } from './look.ts';
 
-const WHOLE_MAX = 200_000;     // up to here the whole shape is held
-const END_FIRST = 8000;        // above, the end is shown before the rest is asked for
+const WHOLE_MAX = 200_000; // up to here the whole shape is held
+const END_FIRST = 8000; // above, the end is shown before the rest is asked for
 const END = 1500;
-const BLOCK = 4096, BLOCKS_MAX = 12;
+const BLOCK = 4096,
+  BLOCKS_MAX = 12;
 const PREVIEW = 60;
 const STILL_MS = 60;
-const JOIN_MS = 80;            // what comes within is shown together
-const FIGURES_MS = 2000;       // and figures are read again once for all that comes within
+const JOIN_MS = 80; // what comes within is shown together
+const FIGURES_MS = 2000; // and figures are read again once for all that comes within
 
-interface Turns { seq: number[]; context: (number | null)[] }
+interface Turns {
+  seq: number[];
+  context: (number | null)[];
+}
 
 export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
   readonly context = signal<ContextFigures | null>(null);
-  readonly sent = signal<ContextReply | null>(null);   // with the messages, while one looks at them
-  readonly mark = signal<string | null>(null);   // one end of a comparison
+  readonly sent = signal<ContextReply | null>(null); // with the messages, while one looks at them
+  readonly mark = signal<string | null>(null); // one end of a comparison
   private readonly turns = signal<Turns | null>(null);
-  readonly cost = signal<Pick<UsageRow, 'cost' | 'estimated'> | null>(null);   // what it is billed for, as in the list
+  readonly cost = signal<Pick<UsageRow, 'cost' | 'estimated'> | null>(null); // what it is billed for, as in the list
   // How its agent goes on with it.
-  readonly resume = computed(() => { const meta = this.sessionMeta.value; return meta && !this.sub ? me.value?.agents.find((a) => a.agent === meta.agent)?.resume?.replace('{id}', meta.id) ?? null : null; });
+  readonly resume = computed(() => {
+    const meta = this.sessionMeta.value;
+    return meta && !this.sub
+      ? (me.value?.agents.find((a) => a.agent === meta.agent)?.resume?.replace('{id}', meta.id) ?? null)
+      : null;
+  });
   private bodies = new Bodies();
   private asked = new Set<number>();
   private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
   private request: AbortController | null = null;
-  private again = false;         // more is wanted than was asked for
-  private atEnd = false;         // the end is on screen: what comes is wanted at once
+  private again = false; // more is wanted than was asked for
+  private atEnd = false; // the end is on screen: what comes is wanted at once
   private timer = 0;
   private late = 0;
   private flushed = 0;
   private readonly off: () => void;
 
-  constructor(readonly key: string, readonly sub: string | null) {
+  constructor(
+    readonly key: string,
+    readonly sub: string | null,
+  ) {
     super();
     this.seenSeq = readKept().seen?.[key] ?? 0;
     this.off = hub.on((e) => this.event(e));
@@ -60,8 +84,12 @@ export class SessionState extends Look {
     if (this.skeleton.n && !this.sub) keepSeen(this.key, this.skeleton.seq[this.skeleton.n - 1]!);
   }
 
-  private get params(): Record<string, string> { return this.sub ? { sub: this.sub } : {}; }
-  get path(): string { return sessionPath(this.key); }
+  private get params(): Record<string, string> {
+    return this.sub ? { sub: this.sub } : {};
+  }
+  get path(): string {
+    return sessionPath(this.key);
+  }
 
   // ---- loading -----------------------------------------------------------------
 
@@ -78,15 +106,29 @@ export class SessionState extends Look {
       else await this.loadWhole();
       this.failure.value = null;
     } catch (e) {
-      if (e instanceof ApiError) { if (!(e.code === 'NOANSWER' && this.sessionMeta.value)) this.failure.value = e; } else throw e;
+      if (e instanceof ApiError) {
+        if (!(e.code === 'NOANSWER' && this.sessionMeta.value)) this.failure.value = e;
+      } else throw e;
     }
   }
 
-  private tree(params: Record<string, string | number>): Promise<TreeWire> { return get<TreeWire>(`${this.path}/tree`, { ...params, ...this.params }); }
-  private snapshot(): Promise<Snapshot> { return get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents', ...this.params }); }
+  private tree(params: Record<string, string | number>): Promise<TreeWire> {
+    return get<TreeWire>(`${this.path}/tree`, { ...params, ...this.params });
+  }
+  private snapshot(): Promise<Snapshot> {
+    return get<Snapshot>(`${this.path}/snapshot`, {
+      entries: 'none',
+      parts: 'session,labels,subagents',
+      ...this.params,
+    });
+  }
 
   private async loadWhole(): Promise<void> {
-    const [snapshot, turns, skeleton] = await Promise.all([this.snapshot(), this.tree({ level: 'turns' }), this.wholeTree()]);
+    const [snapshot, turns, skeleton] = await Promise.all([
+      this.snapshot(),
+      this.tree({ level: 'turns' }),
+      this.wholeTree(),
+    ]);
     skeleton.describe(turns);
     this.subagents.value = snapshot.subagents ?? noSubagents;
     this.shows(skeleton, { ...turns.session, ...snapshot.session });
@@ -117,7 +159,7 @@ export class SessionState extends Look {
 
   private shows(skeleton: Skeleton, record: SessionRecord): void {
     const leaf = record.leafEntryId;
-    skeleton.leaf = leaf === null ? -1 : skeleton.index.get(leaf) ?? skeleton.leaf;
+    skeleton.leaf = leaf === null ? -1 : (skeleton.index.get(leaf) ?? skeleton.leaf);
     this.skeleton = skeleton;
     this.sessionMeta.value = record;
     this.shape.value++;
@@ -127,10 +169,11 @@ export class SessionState extends Look {
   // Another shape of the same session: what is known by place is found again by id.
   private replace(skeleton: Skeleton): void {
     const old = this.skeleton;
-    const again = (set: ReadonlySet<number>): ReadonlySet<number> => new Set([...set].flatMap((i) => skeleton.index.get(old.id[i]!) ?? []));
+    const again = (set: ReadonlySet<number>): ReadonlySet<number> =>
+      new Set([...set].flatMap((i) => skeleton.index.get(old.id[i]!) ?? []));
     for (const wire of this.live) skeleton.append(wire);
     const leaf = this.sessionMeta.value!.leafEntryId;
-    skeleton.leaf = leaf === null ? -1 : skeleton.index.get(leaf) ?? skeleton.n - 1;
+    skeleton.leaf = leaf === null ? -1 : (skeleton.index.get(leaf) ?? skeleton.n - 1);
     this.skeleton = skeleton;
     this.open.value = again(this.open.value);
     this.shut.value = again(this.shut.value);
@@ -141,18 +184,26 @@ export class SessionState extends Look {
   // ---- a session too large to hold: turns, and the stretches one looks at --------
 
   private parts: { turns: TreeWire; blocks: Map<number, Stretch>; tail: Stretch } | null = null;
-  private live: TreeWire[] = [];       // what came since the end was read
+  private live: TreeWire[] = []; // what came since the end was read
 
   private loading = new Set<number>();
   private ready: (() => void) | null = null;
 
   private firstBodies(): Promise<void> {
-    return new Promise((done) => { this.ready = done; setTimeout(done, 1500); });
+    return new Promise((done) => {
+      this.ready = done;
+      setTimeout(done, 1500);
+    });
   }
 
-  get inTurns(): boolean { return this.parts !== null; }
+  get inTurns(): boolean {
+    return this.parts !== null;
+  }
   // The end of a large session is shown, the rest is on its way.
-  readonly onlyEnd = computed(() => { this.shape.value; return this.parts === null && this.skeleton.gap.size > 0; });
+  readonly onlyEnd = computed(() => {
+    this.shape.value;
+    return this.parts === null && this.skeleton.gap.size > 0;
+  });
 
   private rebuild(): void {
     const p = this.parts!;
@@ -162,7 +213,8 @@ export class SessionState extends Look {
   private async loadBlock(block: number): Promise<void> {
     const p = this.parts;
     if (!p || block < 0 || p.blocks.has(block) || this.loading.has(block)) return;
-    const from = block * BLOCK, to = Math.min(from + BLOCK - 1, p.tail.from - 1);
+    const from = block * BLOCK,
+      to = Math.min(from + BLOCK - 1, p.tail.from - 1);
     if (from > to) return;
     this.loading.add(block);
     try {
@@ -171,7 +223,11 @@ export class SessionState extends Look {
       p.blocks.set(block, { from, to, wire });
       for (const old of p.blocks.keys()) if (p.blocks.size > BLOCKS_MAX && old !== block) p.blocks.delete(old);
       this.rebuild();
-    } catch { /* The gap stays a gap, and is asked for again when one looks at it. */ } finally { this.loading.delete(block); }
+    } catch {
+      /* The gap stays a gap, and is asked for again when one looks at it. */
+    } finally {
+      this.loading.delete(block);
+    }
   }
 
   // The entries that a gap stands for come before the one below it.
@@ -188,7 +244,9 @@ export class SessionState extends Look {
     try {
       const { seq } = await get<{ seq: number }>(`${this.path}/entries/${encodeURIComponent(id)}`, this.params);
       await this.loadBlock(Math.floor(seq / BLOCK));
-    } catch { return false; }
+    } catch {
+      return false;
+    }
     return this.skeleton.index.has(id);
   }
 
@@ -202,7 +260,9 @@ export class SessionState extends Look {
     return s;
   }
 
-  body(i: number): Entry | undefined { return this.bodies.get(this.skeleton.seq[i]!); }
+  body(i: number): Entry | undefined {
+    return this.bodies.get(this.skeleton.seq[i]!);
+  }
 
   // Bodies of these entries are wanted now by one part of the page; asked for once the list has been still
   // for a moment. What was wanted before and is no longer is given up.
@@ -217,7 +277,8 @@ export class SessionState extends Look {
   }
 
   private *missing(): Generator<number> {
-    for (const list of Object.values(this.wanted)) for (const i of list) if (!this.bodies.has(this.skeleton.seq[i]!)) yield this.skeleton.seq[i]!;
+    for (const list of Object.values(this.wanted))
+      for (const i of list) if (!this.bodies.has(this.skeleton.seq[i]!)) yield this.skeleton.seq[i]!;
   }
 
   // A request of which something is still wanted is let finish: entries that come faster than answers would
@@ -225,7 +286,10 @@ export class SessionState extends Look {
   private async fetchBodies(): Promise<void> {
     const seqs = [...this.missing()];
     if (!seqs.length) return;
-    if (this.request && seqs.some((seq) => this.asked.has(seq))) { this.again = true; return; }
+    if (this.request && seqs.some((seq) => this.asked.has(seq))) {
+      this.again = true;
+      return;
+    }
     this.request?.abort();
     this.again = false;
     const control = new AbortController();
@@ -239,7 +303,9 @@ export class SessionState extends Look {
         want = (r.more ?? []).map(([a, b]) => (a === b ? String(a) : `${a}-${b}`)).join(',');
         if (!r.entries.length) break;
       }
-    } catch { /* Aborted, or the server is silent: the rows keep their previews and ask again. */ } finally {
+    } catch {
+      /* Aborted, or the server is silent: the rows keep their previews and ask again. */
+    } finally {
       if (this.request === control) {
         this.asked.clear();
         this.request = null;
@@ -261,7 +327,10 @@ export class SessionState extends Look {
       // What is long was left out of it: near enough, and nothing has to be written out to know.
       this.bodies.put(seq, entry, Math.min(32_768, i === undefined ? 1000 : this.skeleton.bytes[i]!));
       // An agent that stores results of tools as the user's messages: they belong to the reply above.
-      if (i !== undefined && this.skeleton.roleAt(i) === 'u' && body(entry).resultsOnly) { this.skeleton.role[i] = 't'.charCodeAt(0); reshaped = true; }
+      if (i !== undefined && this.skeleton.roleAt(i) === 'u' && body(entry).resultsOnly) {
+        this.skeleton.role[i] = 't'.charCodeAt(0);
+        reshaped = true;
+      }
     }
     if (reshaped) this.shape.value++;
     this.bodyCount.value++;
@@ -277,8 +346,18 @@ export class SessionState extends Look {
     return this.body(i) ?? null;
   }
 
-  more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }> {
-    return getText(`${this.path}/entries/${encodeURIComponent(entryId)}/text`, { pointer, offset, limit, ...this.params });
+  more(
+    entryId: string,
+    pointer: string,
+    offset: number,
+    limit: number,
+  ): Promise<{ text: string; next: number; total: number }> {
+    return getText(`${this.path}/entries/${encodeURIComponent(entryId)}/text`, {
+      pointer,
+      offset,
+      limit,
+      ...this.params,
+    });
   }
 
   media(entryId: string, n: number): string | null {
@@ -302,15 +381,37 @@ export class SessionState extends Look {
     const meta = this.sessionMeta.value;
     if (!meta) return;
     const rev = typeof e.data?.rev === 'number' ? e.data.rev : meta.rev;
-    if (rev > meta.rev) { this.sessionMeta.value = { ...meta, rev }; hub.saw(this.key, rev); }
+    if (rev > meta.rev) {
+      this.sessionMeta.value = { ...meta, rev };
+      hub.saw(this.key, rev);
+    }
     switch (e.kind) {
-      case 'append': this.grow(e.data); break;
-      case 'leaf': this.setLeaf(e.data.leaf ?? e.data.leafEntryId ?? e.data.entryId ?? null); break;
-      case 'label': this.setLabel(e.data.target ?? e.data.targetId ?? e.data.entryId, e.data.text ?? e.data.label ?? null); break;
-      case 'meta': case 'live': this.sessionMeta.value = { ...this.sessionMeta.value!, ...(e.data.session ?? (e.kind === 'live' ? { live: e.data.live } : {})) }; break;
-      case 'reset': case 'update': void this.load(); break;
-      case 'poll': void this.poll(); break;
-      case 'remove': this.failure.value = new ApiError('GONE', 'This session was deleted.', 410); break;
+      case 'append':
+        this.grow(e.data);
+        break;
+      case 'leaf':
+        this.setLeaf(e.data.leaf ?? e.data.leafEntryId ?? e.data.entryId ?? null);
+        break;
+      case 'label':
+        this.setLabel(e.data.target ?? e.data.targetId ?? e.data.entryId, e.data.text ?? e.data.label ?? null);
+        break;
+      case 'meta':
+      case 'live':
+        this.sessionMeta.value = {
+          ...this.sessionMeta.value!,
+          ...(e.data.session ?? (e.kind === 'live' ? { live: e.data.live } : {})),
+        };
+        break;
+      case 'reset':
+      case 'update':
+        void this.load();
+        break;
+      case 'poll':
+        void this.poll();
+        break;
+      case 'remove':
+        this.failure.value = new ApiError('GONE', 'This session was deleted.', 410);
+        break;
     }
   }
 
@@ -321,19 +422,30 @@ export class SessionState extends Look {
     try {
       const now = await get<SessionRecord>(this.path);
       if (now.rev === meta.rev) return;
-      if (now.generation !== meta.generation) { await this.load(); return; }
-      const wire = await get<TreeWire>(`${this.path}/tree`, { level: 'all', after: this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0 });
+      if (now.generation !== meta.generation) {
+        await this.load();
+        return;
+      }
+      const wire = await get<TreeWire>(`${this.path}/tree`, {
+        level: 'all',
+        after: this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0,
+      });
       this.sessionMeta.value = { ...meta, ...now };
       this.pendingWires.push({ wire, leafId: now.leafEntryId });
       this.flush();
       if (now.leafEntryId !== (this.skeleton.id[this.skeleton.leaf] ?? null)) this.setLeaf(now.leafEntryId);
-    } catch { /* The band says that the server is silent. */ }
+    } catch {
+      /* The band says that the server is silent. */
+    }
   }
 
   // The first is shown with the next frame, what follows closely is joined.
   private grow(data: any): void {
     const wire: TreeWire | undefined = data?.tree ?? data?.columns ?? (typeof data?.n === 'number' ? data : undefined);
-    if (!wire) { void this.load(); return; }
+    if (!wire) {
+      void this.load();
+      return;
+    }
     this.pendingWires.push({ wire, leafId: data.leafEntryId ?? null });
     const since = performance.now() - this.flushed;
     if (!this.late) this.late = setTimeout(() => this.flush(), Math.max(0, JOIN_MS - since)) as unknown as number;
@@ -342,7 +454,8 @@ export class SessionState extends Look {
   private flush(): void {
     this.late = 0;
     this.flushed = performance.now();
-    let count = 0, told = false;
+    let count = 0,
+      told = false;
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
       told ||= /[lnW]/.test(wire.kind);
       const added = this.skeleton.append(wire);
@@ -358,7 +471,11 @@ export class SessionState extends Look {
     if (!count) return;
     if (this.atEnd) void this.fetchBodies();
     const meta = this.sessionMeta.value!;
-    this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
+    this.sessionMeta.value = {
+      ...meta,
+      entryCount: this.parts ? meta.entryCount + count : this.skeleton.n,
+      leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null,
+    };
     this.arrived.value += count;
     this.figuresLater();
     this.shape.value++;
@@ -370,13 +487,20 @@ export class SessionState extends Look {
       const s = await get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents' });
       this.sessionMeta.value = { ...this.sessionMeta.value!, name: s.session.name };
       this.subagents.value = s.subagents ?? this.subagents.value;
-      this.skeleton.labels = new Map(Object.entries(s.labelsByEntryId ?? {}).flatMap(([id, text]) => { const i = this.skeleton.index.get(id); return i === undefined ? [] : [[i, text] as const]; }));
+      this.skeleton.labels = new Map(
+        Object.entries(s.labelsByEntryId ?? {}).flatMap(([id, text]) => {
+          const i = this.skeleton.index.get(id);
+          return i === undefined ? [] : [[i, text] as const];
+        }),
+      );
       this.shape.value++;
-    } catch { /* The next event tells it again. */ }
+    } catch {
+      /* The next event tells it again. */
+    }
   }
 
   setLeaf(id: string | null): void {
-    this.skeleton.leaf = id === null ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
+    this.skeleton.leaf = id === null ? -1 : (this.skeleton.index.get(id) ?? this.skeleton.leaf);
     this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
     this.figuresLater(0);
     this.shape.value++;
@@ -385,17 +509,28 @@ export class SessionState extends Look {
   private setLabel(id: string, text: string | null): void {
     const i = this.skeleton.index.get(id);
     if (i === undefined) return;
-    if (text) this.skeleton.labels.set(i, text); else this.skeleton.labels.delete(i);
+    if (text) this.skeleton.labels.set(i, text);
+    else this.skeleton.labels.delete(i);
     this.shape.value++;
   }
 
   // ---- acting ------------------------------------------------------------------
 
-  private send(e: LeafEvent): void { this.leafState.value = step(this.leafState.value, e); }
-  get mayWrite(): boolean { return mayWrite.value; }
-  copy(text: string, what: string): void { void copy(text, what); }
-  address(entryId: string): string { return location.origin + sessionAt(this.key, entryId); }
-  get acting(): boolean { return busy(this.leafState.value); }
+  private send(e: LeafEvent): void {
+    this.leafState.value = step(this.leafState.value, e);
+  }
+  get mayWrite(): boolean {
+    return mayWrite.value;
+  }
+  copy(text: string, what: string): void {
+    void copy(text, what);
+  }
+  address(entryId: string): string {
+    return location.origin + sessionAt(this.key, entryId);
+  }
+  get acting(): boolean {
+    return busy(this.leafState.value);
+  }
 
   private plannedAt = 0;
 
@@ -429,7 +564,11 @@ export class SessionState extends Look {
     if (s.at !== 'switching') return;
     const p = s.pendingLeafConfirmation;
     try {
-      const r = await act<{ leafEntryId?: string | null; rev?: number }>('POST', `${this.path}/continue`, { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force: true } : {}) });
+      const r = await act<{ leafEntryId?: string | null; rev?: number }>('POST', `${this.path}/continue`, {
+        entryId: p.entryId,
+        expectedRev: p.expectedRev,
+        ...(force ? { force: true } : {}),
+      });
       this.moved(r.leafEntryId !== undefined ? r.leafEntryId : p.leafAfter);
     } catch (e) {
       await this.notMoved(e, p.entryId);
@@ -445,11 +584,20 @@ export class SessionState extends Look {
 
   private async notMoved(e: unknown, entryId: string): Promise<void> {
     if (!(e instanceof ApiError)) throw e;
-    if (e.code === 'NOANSWER') { this.send({ on: 'silence' }); await this.findOut(entryId); return; }
-    if (e.status !== 409) { this.send({ on: 'refusal', message: e.message }); return; }
+    if (e.code === 'NOANSWER') {
+      this.send({ on: 'silence' });
+      await this.findOut(entryId);
+      return;
+    }
+    if (e.status !== 409) {
+      this.send({ on: 'refusal', message: e.message });
+      return;
+    }
     const details = e.details?.error ?? {};
     // The newest entries come with the refusal; those after the plan are what came between.
-    const entries: Written[] = (e.details?.entries ?? details.entries ?? []).filter((x: any) => x.seq > this.plannedAt).map((x: any) => ({ id: x.id, author: x.role ?? x.kind ?? 'entry', text: x.text ?? '' }));
+    const entries: Written[] = (e.details?.entries ?? details.entries ?? [])
+      .filter((x: any) => x.seq > this.plannedAt)
+      .map((x: any) => ({ id: x.id, author: x.role ?? x.kind ?? 'entry', text: x.text ?? '' }));
     try {
       this.send({ on: 'conflict', entries, live: e.code === 'LIVE', plan: await this.plan(entryId) });
     } catch (again) {
@@ -465,18 +613,29 @@ export class SessionState extends Look {
         const s = await get<SessionRecord>(this.path);
         this.send({ on: 'found', leaf: s.leafEntryId, plan: await this.plan(entryId).catch(() => null) });
         await this.load();
-      } catch { /* Still silent. */ }
+      } catch {
+        /* Still silent. */
+      }
     }
   }
 
-  cancel(): void { this.send({ on: 'cancel' }); }
-  finishDraft(): void { if (this.leafState.value.at === 'idle') this.leafState.value = idle; }
+  cancel(): void {
+    this.send({ on: 'cancel' });
+  }
+  finishDraft(): void {
+    if (this.leafState.value.at === 'idle') this.leafState.value = idle;
+  }
 
   // The prompt that was edited, as the next message; the agent answers it when it is resumed.
   async append(prompt: string): Promise<void> {
     const leaf = this.sessionMeta.value!.leafEntryId;
     try {
-      await act('POST', `${this.path}/entries`, { role: 'user', content: prompt }, leaf === null ? {} : { parent: leaf });
+      await act(
+        'POST',
+        `${this.path}/entries`,
+        { role: 'user', content: prompt },
+        leaf === null ? {} : { parent: leaf },
+      );
       this.finishDraft();
       say('Appended. The agent answers it when it is resumed.');
     } catch (e) {
@@ -511,7 +670,11 @@ export class SessionState extends Look {
 
   async fork(entryId: string | null): Promise<string | null> {
     try {
-      const r = await act<{ id?: string; key?: string; session?: { id: string; key?: string } }>('POST', entryId ? `${this.path}/branches` : `${this.path}/fork`, entryId ? { entryId } : {});
+      const r = await act<{ id?: string; key?: string; session?: { id: string; key?: string } }>(
+        'POST',
+        entryId ? `${this.path}/branches` : `${this.path}/fork`,
+        entryId ? { entryId } : {},
+      );
       return r.key ?? r.session?.key ?? r.id ?? r.session?.id ?? null;
     } catch (e) {
       say(e instanceof Error ? e.message : 'The fork was refused.', 'bad');
@@ -527,7 +690,11 @@ export class SessionState extends Look {
   private figuresLater(wait = FIGURES_MS): void {
     if (this.context.value === null || (this.figures && wait)) return;
     clearTimeout(this.figures);
-    this.figures = setTimeout(() => { this.figures = 0; void (this.sent.value ? this.loadSent(this.contextLeaf) : this.loadContext(this.contextLeaf)); void this.loadTurns(); }, wait) as unknown as number;
+    this.figures = setTimeout(() => {
+      this.figures = 0;
+      void (this.sent.value ? this.loadSent(this.contextLeaf) : this.loadContext(this.contextLeaf));
+      void this.loadTurns();
+    }, wait) as unknown as number;
   }
 
   // Context and cost of each reply, by the number of its line.
@@ -536,11 +703,14 @@ export class SessionState extends Look {
     try {
       this.turns.value = await get<Turns>(`${this.path}/usage`, { by: 'turn' });
       this.cost.value = (await get<UsageReply>(`${this.path}/usage`, { by: 'session' })).totals;
-    } catch { /* Figures of comfort: the page does without. */ }
+    } catch {
+      /* Figures of comfort: the page does without. */
+    }
   }
 
   contextAfter(i: number): number | null {
-    const t = this.turns.value, s = this.skeleton;
+    const t = this.turns.value,
+      s = this.skeleton;
     if (!t) return null;
     const path = this.viewPath.value;
     for (let k = path.indexOf(i) + 1; k > 0 && k < path.length; k++) {
@@ -551,10 +721,19 @@ export class SessionState extends Look {
     return null;
   }
 
-  private async askContext<T extends ContextFigures>(leaf: string | null, messages: 'none' | 'head'): Promise<T | null> {
+  private async askContext<T extends ContextFigures>(
+    leaf: string | null,
+    messages: 'none' | 'head',
+  ): Promise<T | null> {
     this.contextLeaf = leaf;
     try {
-      return this.context.value = await get<T>(`${this.path}/context`, { explain: 1, parts: 1, messages, ...(leaf ? { leaf } : {}), ...this.params });
+      return (this.context.value = await get<T>(`${this.path}/context`, {
+        explain: 1,
+        parts: 1,
+        messages,
+        ...(leaf ? { leaf } : {}),
+        ...this.params,
+      }));
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
       return null;
@@ -562,11 +741,18 @@ export class SessionState extends Look {
   }
 
   // The figures alone are a few hundred bytes; with how each message begins, megabytes.
-  async loadContext(leaf: string | null): Promise<void> { await this.askContext(leaf, 'none'); }
-  async loadSent(leaf: string | null): Promise<void> { this.sent.value = await this.askContext<ContextReply>(leaf, 'head') ?? this.sent.value; }
+  async loadContext(leaf: string | null): Promise<void> {
+    await this.askContext(leaf, 'none');
+  }
+  async loadSent(leaf: string | null): Promise<void> {
+    this.sent.value = (await this.askContext<ContextReply>(leaf, 'head')) ?? this.sent.value;
+  }
 
   async search(q: string): Promise<void> {
-    if (!q) { this.hits.value = null; return; }
+    if (!q) {
+      this.hits.value = null;
+      return;
+    }
     try {
       const r = await get<{ hits: Hit[] }>(`${this.path}/search`, { q, limit: 200, ...this.params });
       this.hits.value = { q, hits: r.hits };

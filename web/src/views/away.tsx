@@ -9,5 +9,15 @@ const and = new Intl.ListFormat('en');
 export function Away({ stores = [] }: { stores?: string[] | undefined }): JSX.Element | null {
   if (!stores.length) return null;
   const names = visible(and.format(stores.map((s) => (s.startsWith('file:') ? storePlace(s) : storeName(s)))));
-  return <div class="band amber" role="status" title={visible(stores.map(storePlace).join('\n'))}><Icon name="alert" small={false} /><span>{stores.length === 1 ? `${names} does not answer. What it holds is` : `${names} do not answer. What they hold is`} missing here.</span></div>;
+  return (
+    <div class="band amber" role="status" title={visible(stores.map(storePlace).join('\n'))}>
+      <Icon name="alert" small={false} />
+      <span>
+        {stores.length === 1
+          ? `${names} does not answer. What it holds is`
+          : `${names} do not answer. What they hold is`}{' '}
+        missing here.
+      </span>
+    </div>
+  );
 }

@@ -17,38 +17,137 @@ import { Bars } from './lazy.tsx';
 type Named = Pick<ListItem, 'key' | 'agentId' | 'agent' | 'store'> & { name?: string | null; firstMessage?: string };
 const called = (s: Named): string => visible(s.name || s.firstMessage || s.key).slice(0, 80);
 
-export function RenameDialog({ item, close, done }: { item: Named; close: () => void; done: (name: string) => void }): JSX.Element {
+export function RenameDialog({
+  item,
+  close,
+  done,
+}: {
+  item: Named;
+  close: () => void;
+  done: (name: string) => void;
+}): JSX.Element {
   const [name, setName] = useState(item.name ?? '');
   const save = async (): Promise<void> => {
     try {
       await act('PATCH', sessionPath(item.key), { name });
       done(name);
       close();
-    } catch (e) { say(e instanceof Error ? e.message : 'The name was refused.', 'bad'); }
+    } catch (e) {
+      say(e instanceof Error ? e.message : 'The name was refused.', 'bad');
+    }
   };
   return (
-    <Dialog title="Rename the session" close={close}><form method="dialog" onSubmit={(e) => { e.preventDefault(); void save(); }}>
-      <label class="field"><input data-focus aria-label="Name" value={name} maxLength={200} onInput={(e) => setName(e.currentTarget.value)} /></label>
-      <div class="acts"><button type="button" class="btn" onClick={close}>Cancel</button><button class="btn pri">Rename</button></div></form></Dialog>
+    <Dialog title="Rename the session" close={close}>
+      <form
+        method="dialog"
+        onSubmit={(e) => {
+          e.preventDefault();
+          void save();
+        }}
+      >
+        <label class="field">
+          <input
+            data-focus
+            aria-label="Name"
+            value={name}
+            maxLength={200}
+            onInput={(e) => setName(e.currentTarget.value)}
+          />
+        </label>
+        <div class="acts">
+          <button type="button" class="btn" onClick={close}>
+            Cancel
+          </button>
+          <button class="btn pri">Rename</button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
-export function LabelDialog({ now, close, save }: { now: string; close: () => void; save: (text: string | null) => void }): JSX.Element {
+export function LabelDialog({
+  now,
+  close,
+  save,
+}: {
+  now: string;
+  close: () => void;
+  save: (text: string | null) => void;
+}): JSX.Element {
   const [text, setText] = useState(now);
   return (
-    <Dialog title="Label this entry" close={close}><form method="dialog" onSubmit={(e) => { e.preventDefault(); save(text.trim() || null); close(); }}>
-      <label class="field"><Icon name="tag" /><input data-focus aria-label="Label" value={text} maxLength={120} placeholder="A word or two" onInput={(e) => setText(e.currentTarget.value)} /></label>
-      <div class="acts">{now && <button type="button" class="btn ghost" onClick={() => { save(null); close(); }}>Take it off</button>}<span class="grow" /><button type="button" class="btn" onClick={close}>Cancel</button><button class="btn pri">Label</button></div></form></Dialog>
+    <Dialog title="Label this entry" close={close}>
+      <form
+        method="dialog"
+        onSubmit={(e) => {
+          e.preventDefault();
+          save(text.trim() || null);
+          close();
+        }}
+      >
+        <label class="field">
+          <Icon name="tag" />
+          <input
+            data-focus
+            aria-label="Label"
+            value={text}
+            maxLength={120}
+            placeholder="A word or two"
+            onInput={(e) => setText(e.currentTarget.value)}
+          />
+        </label>
+        <div class="acts">
+          {now && (
+            <button
+              type="button"
+              class="btn ghost"
+              onClick={() => {
+                save(null);
+                close();
+              }}
+            >
+              Take it off
+            </button>
+          )}
+          <span class="grow" />
+          <button type="button" class="btn" onClick={close}>
+            Cancel
+          </button>
+          <button class="btn pri">Label</button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
-interface DeletePlan { store: string; agentId: string | null; entries: number; agents: number; blobs: number; trash: boolean }
+interface DeletePlan {
+  store: string;
+  agentId: string | null;
+  entries: number;
+  agents: number;
+  blobs: number;
+  trash: boolean;
+}
 
-export function DeleteDialog({ item, close, done, leaving }: { item: Named; close: () => void; done: () => void; leaving?: (yes: boolean) => void }): JSX.Element {
+export function DeleteDialog({
+  item,
+  close,
+  done,
+  leaving,
+}: {
+  item: Named;
+  close: () => void;
+  done: () => void;
+  leaving?: (yes: boolean) => void;
+}): JSX.Element {
   const [plan, setPlan] = useState<DeletePlan | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const params = item.agentId ? { agentId: item.agentId } : {};
-  useEffect(() => { act<DeletePlan>('DELETE', sessionPath(item.key), undefined, { ...params, dryRun: 1 }).then(setPlan, (e) => setFailed(e.message)); }, []);
+  useEffect(() => {
+    act<DeletePlan>('DELETE', sessionPath(item.key), undefined, { ...params, dryRun: 1 }).then(setPlan, (e) =>
+      setFailed(e.message),
+    );
+  }, []);
   const remove = async (): Promise<void> => {
     leaving?.(true);
     try {
@@ -56,23 +155,77 @@ export function DeleteDialog({ item, close, done, leaving }: { item: Named; clos
       close();
       done();
       say('The session was deleted.');
-    } catch (e) { leaving?.(false); setFailed(e instanceof Error ? e.message : String(e)); }
+    } catch (e) {
+      leaving?.(false);
+      setFailed(e instanceof Error ? e.message : String(e));
+    }
   };
-  const also = plan ? [plan.agents ? plural(plan.agents, 'sub-agent log') : '', plan.blobs ? `${plural(plan.blobs, 'image')} that nothing else uses` : ''].filter(Boolean) : [];
+  const also = plan
+    ? [
+        plan.agents ? plural(plan.agents, 'sub-agent log') : '',
+        plan.blobs ? `${plural(plan.blobs, 'image')} that nothing else uses` : '',
+      ].filter(Boolean)
+    : [];
   return (
     <Dialog title={`Delete “${called(item)}”?`} close={close}>
-      {failed ? <div class="banner red" role="alert"><Icon name="alert" small={false} /><span>{failed}</span></div> : !plan ? <Bars rows={2} /> : (
-        <p class="soft">{[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}. {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'} Agent <span class="mono">{agentName(item.agent)}</span>, store <span class="mono">{visible(storePlace(plan.store))}</span>.</p>)}
-      <div class="acts"><button class="btn" data-focus onClick={close}>Cancel</button><button class="btn danger" disabled={!plan} onClick={() => void remove()}>Delete</button></div>
+      {failed ? (
+        <div class="banner red" role="alert">
+          <Icon name="alert" small={false} />
+          <span>{failed}</span>
+        </div>
+      ) : !plan ? (
+        <Bars rows={2} />
+      ) : (
+        <p class="soft">
+          {[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}.{' '}
+          {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'}{' '}
+          Agent <span class="mono">{agentName(item.agent)}</span>, store{' '}
+          <span class="mono">{visible(storePlace(plan.store))}</span>.
+        </p>
+      )}
+      <div class="acts">
+        <button class="btn" data-focus onClick={close}>
+          Cancel
+        </button>
+        <button class="btn danger" disabled={!plan} onClick={() => void remove()}>
+          Delete
+        </button>
+      </div>
     </Dialog>
   );
 }
 
 function WhatHappens({ p, name }: { p: PendingLeafConfirmation; name: string }): JSX.Element {
   if (p.outcome === 'replay') {
-    return <><p class="soft">The leaf moves to just before this prompt. {p.leavesBehind > 1 ? `It and the ${p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`} after it stay as a branch.` : 'It stays as a branch.'}</p>{p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}</>;
+    return (
+      <>
+        <p class="soft">
+          The leaf moves to just before this prompt.{' '}
+          {p.leavesBehind > 1
+            ? `It and the ${p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`} after it stay as a branch.`
+            : 'It stays as a branch.'}
+        </p>
+        {p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}
+      </>
+    );
   }
-  return <p class="soft">The next message will follow {name ? 'this entry' : 'it'}.{p.contextTokens !== null && <> Context there: <span class="num">{tokens(p.contextTokens)} tokens</span></>}{p.model && <>, model <span class="mono">{visible(p.model.split('/').pop()!)}</span></>}.{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}</p>;
+  return (
+    <p class="soft">
+      The next message will follow {name ? 'this entry' : 'it'}.
+      {p.contextTokens !== null && (
+        <>
+          {' '}
+          Context there: <span class="num">{tokens(p.contextTokens)} tokens</span>
+        </>
+      )}
+      {p.model && (
+        <>
+          , model <span class="mono">{visible(p.model.split('/').pop()!)}</span>
+        </>
+      )}
+      .{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}
+    </p>
+  );
 }
 
 const clip = (text: string, n: number): string => (text.length > n ? `${text.slice(0, n - 1).trimEnd()}…` : text);
@@ -82,9 +235,16 @@ const WHO: Record<string, string> = { user: 'You', assistant: 'Assistant', toolR
 function Meanwhile({ session, e }: { session: SessionState; e: Written }): JSX.Element {
   const i = session.skeleton.index.get(e.id);
   void session.bodyCount.value;
-  useEffect(() => { if (!e.text) void session.fetchBody(e.id).catch(() => null); }, [e.id, i]);
+  useEffect(() => {
+    if (!e.text) void session.fetchBody(e.id).catch(() => null);
+  }, [e.id, i]);
   const text = e.text || (i === undefined ? '' : session.words(i));
-  return <li class="trunc"><b>{WHO[e.author] ?? visible(e.author)}</b> {clip(visible(text), 90)} <span class="mono dim">{e.id.slice(0, 8)}</span></li>;
+  return (
+    <li class="trunc">
+      <b>{WHO[e.author] ?? visible(e.author)}</b> {clip(visible(text), 90)}{' '}
+      <span class="mono dim">{e.id.slice(0, 8)}</span>
+    </li>
+  );
 }
 
 // Continue from an entry: the plan in words, who wrote meanwhile, and the two ways when an agent has the file open.
@@ -92,10 +252,26 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   const s = session.leafState.value;
   const fork = async (entryId: string): Promise<void> => {
     const key = await session.fork(entryId);
-    if (key) { session.cancel(); say('A new session was made.'); go(sessionAt(key)); }
+    if (key) {
+      session.cancel();
+      say('A new session was made.');
+      go(sessionAt(key));
+    }
   };
   if (s.at === 'refused') {
-    return <Dialog title="The leaf was not moved" close={() => session.cancel()}><div class="banner red" role="alert"><Icon name="alert" small={false} /><span>{s.message}</span></div><div class="acts"><button class="btn" data-focus onClick={() => session.cancel()}>Close</button></div></Dialog>;
+    return (
+      <Dialog title="The leaf was not moved" close={() => session.cancel()}>
+        <div class="banner red" role="alert">
+          <Icon name="alert" small={false} />
+          <span>{s.message}</span>
+        </div>
+        <div class="acts">
+          <button class="btn" data-focus onClick={() => session.cancel()}>
+            Close
+          </button>
+        </div>
+      </Dialog>
+    );
   }
   if (s.at !== 'pending' && s.at !== 'switching' && s.at !== 'unknown') return null;
   const p = s.pendingLeafConfirmation;
@@ -107,17 +283,74 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   const open = p.openBy ?? (conflict?.live ? { agent: session.sessionMeta.value?.agent ?? 'the agent', pid: 0 } : null);
   const doIt = p.outcome === 'replay' ? 'Move and edit' : 'Move the leaf';
   return (
-    <Dialog title={p.outcome === 'replay' ? 'Ask this again, differently?' : `Go on from ${name ? `“${name}”` : 'here'}?`} close={() => session.cancel()}>
+    <Dialog
+      title={p.outcome === 'replay' ? 'Ask this again, differently?' : `Go on from ${name ? `“${name}”` : 'here'}?`}
+      close={() => session.cancel()}
+    >
       {conflict && !conflict.live && (
-        <div class="banner blue" role="alert"><Icon name="branch" small={false} /><span>{conflict.entries.length ? `${agentName(session.sessionMeta.value?.agent ?? 'Another')} appended ${plural(conflict.entries.length, 'entry', 'entries')} while you decided.` : 'The session changed while you decided.'} Your move was not made.
-          {conflict.entries.length > 0 && <ul>{conflict.entries.map((e) => <Meanwhile key={e.id} session={session} e={e} />)}</ul>}</span></div>)}
+        <div class="banner blue" role="alert">
+          <Icon name="branch" small={false} />
+          <span>
+            {conflict.entries.length
+              ? `${agentName(session.sessionMeta.value?.agent ?? 'Another')} appended ${plural(conflict.entries.length, 'entry', 'entries')} while you decided.`
+              : 'The session changed while you decided.'}{' '}
+            Your move was not made.
+            {conflict.entries.length > 0 && (
+              <ul>
+                {conflict.entries.map((e) => (
+                  <Meanwhile key={e.id} session={session} e={e} />
+                ))}
+              </ul>
+            )}
+          </span>
+        </div>
+      )}
       <WhatHappens p={p} name={name} />
-      {open && <div class="banner amber"><Icon name="alert" small={false} /><span>{agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.</span></div>}
-      {s.at === 'unknown' && <p class="soft" role="status">The server did not say whether the move was made. Asking it…</p>}
-      <div class="acts"><button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>Cancel</button>
-        {toShow && <button class="btn pri" data-focus onClick={() => { const id = conflict!.entries[0]!.id; session.cancel(); go(sessionAt(session.key, id)); }}>Show them</button>}
-        {open && <button class="btn pri" data-focus disabled={moving} onClick={() => void fork(p.entryId)}><Icon name="fork" />Fork instead</button>}
-        <button class={open || toShow ? 'btn' : 'btn pri'} data-focus={!open && !toShow} disabled={moving} onClick={() => void session.confirm(open !== null)}>{conflict && !conflict.live ? 'Move anyway' : doIt}</button></div>
+      {open && (
+        <div class="banner amber">
+          <Icon name="alert" small={false} />
+          <span>
+            {agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.
+          </span>
+        </div>
+      )}
+      {s.at === 'unknown' && (
+        <p class="soft" role="status">
+          The server did not say whether the move was made. Asking it…
+        </p>
+      )}
+      <div class="acts">
+        <button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>
+          Cancel
+        </button>
+        {toShow && (
+          <button
+            class="btn pri"
+            data-focus
+            onClick={() => {
+              const id = conflict!.entries[0]!.id;
+              session.cancel();
+              go(sessionAt(session.key, id));
+            }}
+          >
+            Show them
+          </button>
+        )}
+        {open && (
+          <button class="btn pri" data-focus disabled={moving} onClick={() => void fork(p.entryId)}>
+            <Icon name="fork" />
+            Fork instead
+          </button>
+        )}
+        <button
+          class={open || toShow ? 'btn' : 'btn pri'}
+          data-focus={!open && !toShow}
+          disabled={moving}
+          onClick={() => void session.confirm(open !== null)}
+        >
+          {conflict && !conflict.live ? 'Move anyway' : doIt}
+        </button>
+      </div>
     </Dialog>
   );
 }

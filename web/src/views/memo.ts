@@ -7,6 +7,8 @@ export function memo<P extends object>(f: (p: P) => JSX.Element): ComponentType<
       const now = this.props as Record<string, unknown>;
       return Object.entries(next).some(([k, v]) => typeof v !== 'function' && now[k] !== v);
     }
-    override render(): JSX.Element { return createElement(f as never, this.props as never); }
+    override render(): JSX.Element {
+      return createElement(f as never, this.props as never);
+    }
   } as unknown as ComponentType<P>;
 }

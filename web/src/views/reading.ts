@@ -8,16 +8,16 @@ import type { Look } from '../state/look.ts';
 import type { Jump } from './conversation.tsx';
 
 export interface Reading {
-  folds: ReadonlySet<string>;          // what was opened
+  folds: ReadonlySet<string>; // what was opened
   toggle: (name: string) => void;
   jump: Jump | null;
   setJump: (j: Jump | null) => void;
   follow: Signal<boolean>;
-  window: Signal<{ from: number; to: number } | null>;   // read by the tree alone: it changes with every row that passes
+  window: Signal<{ from: number; to: number } | null>; // read by the tree alone: it changes with every row that passes
   select: (id: string, o?: { scroll?: boolean }) => void;
   goTo: (id: string) => void;
-  view: (id: string) => void;          // looks at another branch; an empty id goes back to the leaf
-  choose: (i: number) => void;         // in the tree
+  view: (id: string) => void; // looks at another branch; an empty id goes back to the leaf
+  choose: (i: number) => void; // in the tree
   chosen: () => number | null;
   keys: Keys;
 }
@@ -36,7 +36,10 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
   const [jump, setJump] = useState<Jump | null>(null);
   const window = useSignal<{ from: number; to: number } | null>(null);
   const follow = useSignal(o.follow);
-  const jumpTo = (entry: string, align: 'start' | 'auto'): void => { follow.value = false; setJump({ entry, align, n: Date.now() }); };
+  const jumpTo = (entry: string, align: 'start' | 'auto'): void => {
+    follow.value = false;
+    setJump({ entry, align, n: Date.now() });
+  };
 
   const select = (id: string, how: { scroll?: boolean } = {}): void => {
     if (id === session.selectedEntryId.value && !how.scroll) return;
@@ -45,7 +48,13 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     if (how.scroll) jumpTo(id, 'auto');
   };
   const view = (id: string): void => {
-    if (!id) { session.selectedEntryId.value = null; session.viewLeafId.value = null; follow.value = true; o.placed(null, 'viewed'); return; }
+    if (!id) {
+      session.selectedEntryId.value = null;
+      session.viewLeafId.value = null;
+      follow.value = true;
+      o.placed(null, 'viewed');
+      return;
+    }
     const i = session.skeleton.index.get(id);
     if (i === undefined) return;
     const on = session.onActivePath.value[i] === 1;
@@ -57,48 +66,134 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
   const goTo = (id: string): void => {
     const i = session.skeleton.index.get(id);
     if (i === undefined) return;
-    if (!session.visibleEntries.value.rowOf.has(i)) { view(id); return; }
+    if (!session.visibleEntries.value.rowOf.has(i)) {
+      view(id);
+      return;
+    }
     session.selectedEntryId.value = id;
     o.placed(id, 'jumped');
     jumpTo(id, 'start');
   };
-  const toggle = (name: string): void => setFolds((was) => { const next = new Set(was); if (!next.delete(name)) next.add(name); return next; });
+  const toggle = (name: string): void =>
+    setFolds((was) => {
+      const next = new Set(was);
+      if (!next.delete(name)) next.add(name);
+      return next;
+    });
 
   const rows = session.visibleEntries.value.rows;
-  const rowAt = (): number => { const i = session.skeleton.index.get(session.selectedEntryId.value ?? ''); return i === undefined ? rows.length - 1 : session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1; };
+  const rowAt = (): number => {
+    const i = session.skeleton.index.get(session.selectedEntryId.value ?? '');
+    return i === undefined ? rows.length - 1 : (session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1);
+  };
   const moveTo = (k: number): void => {
     const row = rows[k];
     if (!row) return;
-    if (row.entries[0] === undefined) { follow.value = true; setJump(null); return; }
+    if (row.entries[0] === undefined) {
+      follow.value = true;
+      setJump(null);
+      return;
+    }
     select(session.skeleton.id[row.entries[0]]!, { scroll: true });
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-row="${k}"]`)?.focus({ preventScroll: true }));
+    requestAnimationFrame(() =>
+      document.querySelector<HTMLElement>(`article[data-row="${k}"]`)?.focus({ preventScroll: true }),
+    );
   };
   // The line that counts what is not shown is no entry.
-  const toRow = (d: 1 | -1): void => { let k = rowAt() + d; while (rows[k]?.kind === 'hidden') k += d; moveTo(Math.min(rows.length - 1, Math.max(0, k))); };
-  const toPrompt = (d: 1 | -1): void => { const k = promptRow(rows, rowAt(), d); if (k >= 0) moveTo(k); };
-  const chosen = (): number | null => session.skeleton.index.get(session.selectedEntryId.value ?? session.sessionMeta.value?.leafEntryId ?? '') ?? null;
+  const toRow = (d: 1 | -1): void => {
+    let k = rowAt() + d;
+    while (rows[k]?.kind === 'hidden') k += d;
+    moveTo(Math.min(rows.length - 1, Math.max(0, k)));
+  };
+  const toPrompt = (d: 1 | -1): void => {
+    const k = promptRow(rows, rowAt(), d);
+    if (k >= 0) moveTo(k);
+  };
+  const chosen = (): number | null =>
+    session.skeleton.index.get(session.selectedEntryId.value ?? session.sessionMeta.value?.leafEntryId ?? '') ?? null;
   const toFork = (d: 1 | -1): void => {
     const s = session.skeleton;
     for (let at = chosen() ?? -1; at >= 0; at = s.parent[at]!) {
       const all = s.attempts(at);
-      if (all.length > 1) { view(s.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!); return; }
+      if (all.length > 1) {
+        view(s.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!);
+        return;
+      }
     }
     o.say('There is no other branch on this path.');
   };
-  const toBeginning = (): void => { const s = session.skeleton; let at = chosen(); if (at === null) return; while (s.parent[at]! >= 0 && s.attempts(at).length < 2) at = s.parent[at]!; select(s.id[at]!, { scroll: true }); };
+  const toBeginning = (): void => {
+    const s = session.skeleton;
+    let at = chosen();
+    if (at === null) return;
+    while (s.parent[at]! >= 0 && s.attempts(at).length < 2) at = s.parent[at]!;
+    select(s.id[at]!, { scroll: true });
+  };
   const toHit = (d: 1 | -1): void => {
     const h = session.hits.value?.hits;
-    if (!h?.length) { o.say('Nothing is searched for. / searches.'); return; }
+    if (!h?.length) {
+      o.say('Nothing is searched for. / searches.');
+      return;
+    }
     const at = h.findIndex((x) => x.entryId === session.selectedEntryId.value);
     view(h[at < 0 && d < 0 ? h.length - 1 : (at + d + h.length) % h.length]!.entryId);
   };
-  const toEnd = (): void => { setJump(null); follow.value = true; session.arrived.value = 0; session.bodyCount.value++; };
-  const fold = (): void => { const row = rows[rowAt()]; if (row) for (const part of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${part}`); };
-  const foldTools = (): void => setFolds(folds.size ? new Set() : new Set(rows.filter((x) => x.kind === 'reply' || x.kind === 'lone').flatMap((x) => Array.from({ length: TOOLS_MAX }, (_, k) => `${x.key}/t${k}`))));
-  const keys: Keys = {
-    j: () => toRow(1), k: () => toRow(-1), J: () => toPrompt(1), K: () => toPrompt(-1),
-    h: () => toFork(-1), l: () => toFork(1), u: toBeginning, f: toEnd, End: toEnd, o: fold, O: foldTools, n: () => toHit(1), N: () => toHit(-1),
-    1: () => { session.zoom.value = 'prompts'; }, 2: () => { session.zoom.value = 'turns'; }, 3: () => { session.zoom.value = 'all'; },
+  const toEnd = (): void => {
+    setJump(null);
+    follow.value = true;
+    session.arrived.value = 0;
+    session.bodyCount.value++;
   };
-  return { folds, toggle, jump, setJump, follow, window, select, goTo, view, choose: (i) => goTo(session.skeleton.id[i]!), chosen, keys };
+  const fold = (): void => {
+    const row = rows[rowAt()];
+    if (row) for (const part of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${part}`);
+  };
+  const foldTools = (): void =>
+    setFolds(
+      folds.size
+        ? new Set()
+        : new Set(
+            rows
+              .filter((x) => x.kind === 'reply' || x.kind === 'lone')
+              .flatMap((x) => Array.from({ length: TOOLS_MAX }, (_, k) => `${x.key}/t${k}`)),
+          ),
+    );
+  const keys: Keys = {
+    j: () => toRow(1),
+    k: () => toRow(-1),
+    J: () => toPrompt(1),
+    K: () => toPrompt(-1),
+    h: () => toFork(-1),
+    l: () => toFork(1),
+    u: toBeginning,
+    f: toEnd,
+    End: toEnd,
+    o: fold,
+    O: foldTools,
+    n: () => toHit(1),
+    N: () => toHit(-1),
+    1: () => {
+      session.zoom.value = 'prompts';
+    },
+    2: () => {
+      session.zoom.value = 'turns';
+    },
+    3: () => {
+      session.zoom.value = 'all';
+    },
+  };
+  return {
+    folds,
+    toggle,
+    jump,
+    setJump,
+    follow,
+    window,
+    select,
+    goTo,
+    view,
+    choose: (i) => goTo(session.skeleton.id[i]!),
+    chosen,
+    keys,
+  };
 }

@@ -32,10 +32,14 @@ const METER_MAX = 50_000;
 
 // What the header tells of a session beyond its record comes when the conversation is there.
 function useFigures(session: SessionState): void {
-  const there = session.sessionMeta.value !== null, small = (session.sessionMeta.value?.entryCount ?? 0) <= METER_MAX;
+  const there = session.sessionMeta.value !== null,
+    small = (session.sessionMeta.value?.entryCount ?? 0) <= METER_MAX;
   useEffect(() => {
     if (!there || !small) return undefined;
-    const t = setTimeout(() => { if (!session.context.value) void session.loadContext(null); void session.loadTurns(); }, 400);
+    const t = setTimeout(() => {
+      if (!session.context.value) void session.loadContext(null);
+      void session.loadTurns();
+    }, 400);
     return () => clearTimeout(t);
   }, [session, there]);
 }
@@ -43,7 +47,19 @@ function useFigures(session: SessionState): void {
 function Meter({ session, open }: { session: SessionState; open: () => void }): JSX.Element | null {
   const w = windowOf(session.context.value);
   const share = w?.limit ? Math.min(100, (w.used / w.limit) * 100) : 0;
-  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{w ? `${tokens(w.used)}${w.limit ? ` of ${tokens(w.limit)}` : ''}` : '–'}</span></span>{(!w || w.limit) && <span class="b"><i style={{ width: `${share}%` }} /></span>}</button>;
+  return (
+    <button class="meter" title="What the model would be sent next" onClick={open}>
+      <span class="t">
+        <span>Context</span>
+        <span class="num">{w ? `${tokens(w.used)}${w.limit ? ` of ${tokens(w.limit)}` : ''}` : '–'}</span>
+      </span>
+      {(!w || w.limit) && (
+        <span class="b">
+          <i style={{ width: `${share}%` }} />
+        </span>
+      )}
+    </button>
+  );
 }
 
 function lastModel(session: SessionState): string | null {
@@ -78,15 +94,31 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
 
   const url = (change: { entry?: string | null; query?: Record<string, string | null> }): string => {
     const query = new URLSearchParams(r.query);
-    for (const [k, v] of Object.entries(change.query ?? {})) if (v === null) query.delete(k); else query.set(k, v);
-    return formatRoute({ ...r, entry: change.entry === undefined ? session.selectedEntryId.value ?? r.entry : change.entry, query });
+    for (const [k, v] of Object.entries(change.query ?? {}))
+      if (v === null) query.delete(k);
+      else query.set(k, v);
+    return formatRoute({
+      ...r,
+      entry: change.entry === undefined ? (session.selectedEntryId.value ?? r.entry) : change.entry,
+      query,
+    });
   };
 
   const placed = (entry: string | null, how: 'moved' | 'jumped' | 'viewed'): void => {
     if (how === 'moved') history.replaceState(history.state, '', url({ entry, query: { l: null } }));
-    else go(url({ entry, query: how === 'viewed' ? { leaf: null, pane: null } : narrow ? { panel: null, pane: null } : {} }));
+    else
+      go(
+        url({
+          entry,
+          query: how === 'viewed' ? { leaf: null, pane: null } : narrow ? { panel: null, pane: null } : {},
+        }),
+      );
   };
-  const { jump, setJump, follow, select, goTo, view, chosen, ...reading } = useReading(session, { follow: !r.entry && !r.query.has('leaf'), placed, say });
+  const { jump, setJump, follow, select, goTo, view, chosen, ...reading } = useReading(session, {
+    follow: !r.entry && !r.query.has('leaf'),
+    placed,
+    say,
+  });
 
   // The address decides what is shown: an entry off the path opens as a preview, one that is gone says so.
   useEffect(() => {
@@ -95,7 +127,13 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     const leaf = r.query.get('leaf');
     if (r.entry !== null && s.index.get(r.entry) === undefined) {
       const missing = r.entry;
-      void session.find(missing).then((there) => { if (there) setFound(missing); else { say('That entry is not there any more. This is the end of the session.', 'bad'); go(url({ entry: null }), { replace: true }); } });
+      void session.find(missing).then((there) => {
+        if (there) setFound(missing);
+        else {
+          say('That entry is not there any more. This is the end of the session.', 'bad');
+          go(url({ entry: null }), { replace: true });
+        }
+      });
       return;
     }
     const at = r.entry === null ? undefined : s.index.get(r.entry);
@@ -110,19 +148,28 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       follow.value = false;
       setJump({ entry: keptPlace().place!.row, align: 'start', ...keptPlace(), n: Date.now() });
     } else if (r.entry === null && !arrivedOnce.current && !leaf) follow.value = true;
-    else if (leaf && !r.entry) { const i = s.index.get(leaf); if (i !== undefined) { follow.value = false; setJump({ entry: leaf, align: 'start', n: Date.now() }); } }
+    else if (leaf && !r.entry) {
+      const i = s.index.get(leaf);
+      if (i !== undefined) {
+        follow.value = false;
+        setJump({ entry: leaf, align: 'start', n: Date.now() });
+      }
+    }
     arrivedOnce.current = true;
   }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null, found]);
 
   // What the tree shows is part of the address, too: an address that we did not write ourselves decides.
-  const zoom = session.zoom.value, show = [...session.show.value].join();
+  const zoom = session.zoom.value,
+    show = [...session.show.value].join();
   const written = useRef<string | null>(null);
   const told = `${r.query.get('zoom') ?? 'prompts'} ${r.query.get('show') ?? ''}`;
   useEffect(() => {
     if (told === written.current) return;
     written.current = told;
     session.zoom.value = ZOOMS.find((z) => z === r.query.get('zoom')) ?? 'prompts';
-    session.show.value = new Set((r.query.get('show') ?? '').split(',').filter((f) => FILTERS.some(([name]) => name === f)));
+    session.show.value = new Set(
+      (r.query.get('show') ?? '').split(',').filter((f) => FILTERS.some(([name]) => name === f)),
+    );
   }, [told]);
   useEffect(() => {
     const now = `${session.zoom.value} ${[...session.show.value].join()}`;
@@ -130,71 +177,341 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     written.current = now;
     go(url({ query: { zoom: zoom === 'prompts' ? null : zoom, show: show || null } }), { replace: true });
   }, [zoom, show]);
-  useEffect(() => { setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : '')); if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } }); }, [meta?.name, meta?.id]);
-  useEffect(() => { const q = r.query.get('q'); if (q && meta) void session.search(q); }, [r.query.get('q'), meta === null]);
+  useEffect(() => {
+    setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : ''));
+    if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } });
+  }, [meta?.name, meta?.id]);
+  useEffect(() => {
+    const q = r.query.get('q');
+    if (q && meta) void session.search(q);
+  }, [r.query.get('q'), meta === null]);
   useEffect(() => {
     const edited = (): boolean => document.querySelector<HTMLElement>('#draft')?.dataset['edited'] === 'true';
     setGuard(() => !edited() || confirm('The prompt you edited is nowhere else. Leave it?'));
-    const leave = (e: BeforeUnloadEvent): void => { if (edited()) e.preventDefault(); };
+    const leave = (e: BeforeUnloadEvent): void => {
+      if (edited()) e.preventDefault();
+    };
     addEventListener('beforeunload', leave);
-    return () => { setGuard(null); removeEventListener('beforeunload', leave); };
+    return () => {
+      setGuard(null);
+      removeEventListener('beforeunload', leave);
+    };
   }, []);
   // After a move the card is where the eye should be.
-  useEffect(() => { const s = session.leafState.value; if (s.at === 'idle' && s.moved !== undefined) { follow.value = true; go(formatRoute({ ...r, entry: null, query: new URLSearchParams() }), { replace: true }); requestAnimationFrame(() => document.getElementById(s.draft !== null ? 'draft' : 'leafcard')?.focus()); } }, [session.leafState.value]);
+  useEffect(() => {
+    const s = session.leafState.value;
+    if (s.at === 'idle' && s.moved !== undefined) {
+      follow.value = true;
+      go(formatRoute({ ...r, entry: null, query: new URLSearchParams() }), { replace: true });
+      requestAnimationFrame(() => document.getElementById(s.draft !== null ? 'draft' : 'leafcard')?.focus());
+    }
+  }, [session.leafState.value]);
 
   const setTab = (t: Tab | null): void => go(url({ query: { panel: t } }), { replace: true });
 
-  const withEntry = (f: (id: string, i: number) => void) => (): void => { const i = chosen(); if (i !== null) f(session.skeleton.id[i]!, i); };
+  const withEntry = (f: (id: string, i: number) => void) => (): void => {
+    const i = chosen();
+    if (i !== null) f(session.skeleton.id[i]!, i);
+  };
   useKeys({
     ...reading.keys,
-    c: withEntry((id) => { if (!off) void session.continueFrom(id); }), b: withEntry((id) => { if (!off) setDialog({ is: 'label', id }); }),
-    y: withEntry((id) => void copy(location.origin + sessionAt(session.key, id), 'Link')), Y: withEntry((id) => void session.fetchBody(id).then((e) => e && copy(allText(e), 'Text'))),
-    r: () => setTab(panel === 'raw' ? null : 'raw'), i: () => setTab(panel === 'context' ? null : 'context'), ']': () => setTab(panel ? null : 'context'), '[': () => setRailOpen(!railOpen),
-    m: withEntry((id) => { if (session.mark.value === null) { session.mark.value = id; say('Marked. Mark another entry to compare.'); } else if (session.mark.value !== id) { const a = session.mark.value; session.mark.value = null; go(formatRoute({ page: 'compare', key: session.key, a, b: id, query: new URLSearchParams() })); } }),
-    e: () => { if (!off) setDialog({ is: 'rename' }); },
-    Escape: () => { if (panel) setTab(null); else if (session.viewLeafId.value) view(''); else go('/s'); },
+    c: withEntry((id) => {
+      if (!off) void session.continueFrom(id);
+    }),
+    b: withEntry((id) => {
+      if (!off) setDialog({ is: 'label', id });
+    }),
+    y: withEntry((id) => void copy(location.origin + sessionAt(session.key, id), 'Link')),
+    Y: withEntry((id) => void session.fetchBody(id).then((e) => e && copy(allText(e), 'Text'))),
+    r: () => setTab(panel === 'raw' ? null : 'raw'),
+    i: () => setTab(panel === 'context' ? null : 'context'),
+    ']': () => setTab(panel ? null : 'context'),
+    '[': () => setRailOpen(!railOpen),
+    m: withEntry((id) => {
+      if (session.mark.value === null) {
+        session.mark.value = id;
+        say('Marked. Mark another entry to compare.');
+      } else if (session.mark.value !== id) {
+        const a = session.mark.value;
+        session.mark.value = null;
+        go(formatRoute({ page: 'compare', key: session.key, a, b: id, query: new URLSearchParams() }));
+      }
+    }),
+    e: () => {
+      if (!off) setDialog({ is: 'rename' });
+    },
+    Escape: () => {
+      if (panel) setTab(null);
+      else if (session.viewLeafId.value) view('');
+      else go('/s');
+    },
   });
 
-  if (session.failure.value) return <main class="wrap" id="main" tabIndex={-1}><div class="empty"><b>{session.failure.value.status === 404 ? 'There is no such session' : session.failure.value.status === 410 ? 'This session was deleted' : 'The session could not be read'}</b><p class="soft">{session.failure.value.message}</p><a class="btn" href="/s">All sessions</a></div></main>;
+  if (session.failure.value)
+    return (
+      <main class="wrap" id="main" tabIndex={-1}>
+        <div class="empty">
+          <b>
+            {session.failure.value.status === 404
+              ? 'There is no such session'
+              : session.failure.value.status === 410
+                ? 'This session was deleted'
+                : 'The session could not be read'}
+          </b>
+          <p class="soft">{session.failure.value.message}</p>
+          <a class="btn" href="/s">
+            All sessions
+          </a>
+        </div>
+      </main>
+    );
   const resume = session.resume.value;
   const other = otherTip(session);
   const model = lastModel(session);
   const actions = [
-    ...(off ? [] : [{ title: 'Rename', icon: 'pencil', act: () => setDialog({ is: 'rename' }) }, { title: 'Fork the whole tree', icon: 'fork', act: () => void session.fork(null).then((k) => { if (k) { say('A new session was made.'); go(sessionAt(k)); } }) }]),
+    ...(off
+      ? []
+      : [
+          { title: 'Rename', icon: 'pencil', act: () => setDialog({ is: 'rename' }) },
+          {
+            title: 'Fork the whole tree',
+            icon: 'fork',
+            act: () =>
+              void session.fork(null).then((k) => {
+                if (k) {
+                  say('A new session was made.');
+                  go(sessionAt(k));
+                }
+              }),
+          },
+        ]),
     { title: 'Copy link', icon: 'link', act: () => void copy(location.origin + sessionAt(session.key), 'Link') },
-    { title: 'Download as JSON', icon: 'file', act: () => { location.href = `/api/v1${session.path}/export?format=json`; } },
+    {
+      title: 'Download as JSON',
+      icon: 'file',
+      act: () => {
+        location.href = `/api/v1${session.path}/export?format=json`;
+      },
+    },
     ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),
   ];
   const leafId = meta?.leafEntryId ?? null;
   const ways = [
     { title: 'From the selected entry', icon: 'play', key: 'c', act: withEntry((id) => void session.continueFrom(id)) },
-    ...(leafId ? [{ title: 'From the leaf', icon: 'arrowd', act: () => { view(''); void session.continueFrom(leafId); } }] : []),
-    { title: 'In a fork, from the selected entry', icon: 'fork', act: withEntry((id) => void session.fork(id).then((k) => { if (k) { say('A new session was made.'); go(sessionAt(k)); } })) },
+    ...(leafId
+      ? [
+          {
+            title: 'From the leaf',
+            icon: 'arrowd',
+            act: () => {
+              view('');
+              void session.continueFrom(leafId);
+            },
+          },
+        ]
+      : []),
+    {
+      title: 'In a fork, from the selected entry',
+      icon: 'fork',
+      act: withEntry(
+        (id) =>
+          void session.fork(id).then((k) => {
+            if (k) {
+              say('A new session was made.');
+              go(sessionAt(k));
+            }
+          }),
+      ),
+    },
     ...(resume ? [{ title: 'Copy the resume command', icon: 'copy', act: () => void copy(resume, 'Command') }] : []),
   ];
   const lines = parseLines(r.query.get('l'));
-  const shown = narrow ? pane ?? (panel ? 'context' : 'conversation') : 'all';
-  const rail = <Rail session={session} choose={reading.choose} window={reading.window} phone={narrow} width={readKept().rail ?? RAIL} widen={(w) => keep({ rail: w })} />;
+  const shown = narrow ? (pane ?? (panel ? 'context' : 'conversation')) : 'all';
+  const rail = (
+    <Rail
+      session={session}
+      choose={reading.choose}
+      window={reading.window}
+      phone={narrow}
+      width={readKept().rail ?? RAIL}
+      widen={(w) => keep({ rail: w })}
+    />
+  );
   return (
-    <main class={`sess${panel && !narrow ? ' insp' : ''}${railOpen || narrow ? '' : ' norail'} show-${shown}`} id="main" tabIndex={-1}>
+    <main
+      class={`sess${panel && !narrow ? ' insp' : ''}${railOpen || narrow ? '' : ' norail'} show-${shown}`}
+      id="main"
+      tabIndex={-1}
+    >
       {narrow && shown !== 'conversation' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
       {(!narrow && railOpen) || shown === 'tree' ? rail : null}
-      {(shown === 'all' || shown === 'conversation') && <section class="conv" aria-label="Session">
-        <div class="sh"><div class="nm"><h1 class="trunc" dir="auto">{meta ? visible(meta.name || session.opening() || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
-          <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{typeof session.cost.value?.cost === 'number' && <><i /><span class="num">{money(session.cost.value.cost, session.cost.value.estimated)}</span></>}{model && <><i /><span class="trunc">{visible(model)}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="go" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
-          {!narrow && <Meter session={session} open={() => setTab('context')} />}
-          {other !== null && meta && <a class="btn hide" aria-label="Compare" href={formatRoute({ page: 'compare', key: session.key, a: session.skeleton.id[session.viewLeaf.value] ?? meta.leafEntryId ?? '', b: session.skeleton.id[other]!, query: new URLSearchParams() })}><Icon name="cols" /><span class="lbl">Compare</span></a>}
-          {!off && <span class="split hide"><button class="btn pri" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button><Menu label="Ways to continue" cls="btn pri chev" items={ways}><Icon name="down" /></Menu></span>}
-          <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu label="More" cls="iconbtn" items={actions}><Icon name="more" small={false} /></Menu></div>
-        <Bands session={session} />
-        <Conversation session={session} folds={reading.folds} toggle={reading.toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={(x) => { reading.window.value = x; }} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
-      </section>}
-      {panel && (!narrow || shown === 'context') && <Inspector session={session} tab={panel} setTab={setTab} close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })} goTo={goTo} />}
-      {narrow && <nav class="tabbar only-phone" aria-label="Session">{([['conversation', 'Conversation', 'list'], ['tree', 'Tree', 'branch'], ['context', 'Context', 'layers']] as const).map(([p, t, icon]) => <a key={p} href={url({ query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null } })} aria-current={shown === p ? 'page' : undefined}><Icon name={icon} small={false} />{t}</a>)}{!off && <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}><Icon name="play" small={false} />Continue</button>}</nav>}
+      {(shown === 'all' || shown === 'conversation') && (
+        <section class="conv" aria-label="Session">
+          <div class="sh">
+            <div class="nm">
+              <h1 class="trunc" dir="auto">
+                {meta ? visible(meta.name || session.opening() || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}
+              </h1>
+              <div class="sub">
+                {meta && (
+                  <>
+                    <Glyph agent={meta.agent} />
+                    <span class="trunc">{visible(project(meta.cwd))}</span>
+                    {typeof session.cost.value?.cost === 'number' && (
+                      <>
+                        <i />
+                        <span class="num">{money(session.cost.value.cost, session.cost.value.estimated)}</span>
+                      </>
+                    )}
+                    {model && (
+                      <>
+                        <i />
+                        <span class="trunc">
+                          {visible(model)}
+                          {session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off'
+                            ? `, thinking ${session.context.value.thinkingLevel}`
+                            : ''}
+                        </span>
+                      </>
+                    )}
+                    {session.sub && (
+                      <>
+                        <i />
+                        <a class="go" href={sessionAt(session.key)}>
+                          sub-agent {session.sub.slice(0, 12)}, back to the session
+                        </a>
+                      </>
+                    )}
+                  </>
+                )}
+              </div>
+            </div>
+            {!narrow && <Meter session={session} open={() => setTab('context')} />}
+            {other !== null && meta && (
+              <a
+                class="btn hide"
+                aria-label="Compare"
+                href={formatRoute({
+                  page: 'compare',
+                  key: session.key,
+                  a: session.skeleton.id[session.viewLeaf.value] ?? meta.leafEntryId ?? '',
+                  b: session.skeleton.id[other]!,
+                  query: new URLSearchParams(),
+                })}
+              >
+                <Icon name="cols" />
+                <span class="lbl">Compare</span>
+              </a>
+            )}
+            {!off && (
+              <span class="split hide">
+                <button
+                  class="btn pri"
+                  disabled={session.acting}
+                  onClick={withEntry((id) => void session.continueFrom(id))}
+                >
+                  Continue
+                </button>
+                <Menu label="Ways to continue" cls="btn pri chev" items={ways}>
+                  <Icon name="down" />
+                </Menu>
+              </span>
+            )}
+            <button
+              class="iconbtn"
+              aria-label="Inspector"
+              aria-pressed={panel !== null}
+              onClick={() => setTab(panel ? null : 'context')}
+            >
+              <Icon name="panel" small={false} />
+            </button>
+            <Menu label="More" cls="iconbtn" items={actions}>
+              <Icon name="more" small={false} />
+            </Menu>
+          </div>
+          <Bands session={session} />
+          <Conversation
+            session={session}
+            folds={reading.folds}
+            toggle={reading.toggle}
+            goTo={goTo}
+            view={view}
+            label={(id) => setDialog({ is: 'label', id })}
+            resume={resume}
+            jump={jump}
+            follow={follow}
+            onWindow={(x) => {
+              reading.window.value = x;
+            }}
+            select={select}
+            lines={lines && r.entry ? { entry: r.entry, ...lines } : null}
+          />
+        </section>
+      )}
+      {panel && (!narrow || shown === 'context') && (
+        <Inspector
+          session={session}
+          tab={panel}
+          setTab={setTab}
+          close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })}
+          goTo={goTo}
+        />
+      )}
+      {narrow && (
+        <nav class="tabbar only-phone" aria-label="Session">
+          {(
+            [
+              ['conversation', 'Conversation', 'list'],
+              ['tree', 'Tree', 'branch'],
+              ['context', 'Context', 'layers'],
+            ] as const
+          ).map(([p, t, icon]) => (
+            <a
+              key={p}
+              href={url({
+                query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null },
+              })}
+              aria-current={shown === p ? 'page' : undefined}
+            >
+              <Icon name={icon} small={false} />
+              {t}
+            </a>
+          ))}
+          {!off && (
+            <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>
+              <Icon name="play" small={false} />
+              Continue
+            </button>
+          )}
+        </nav>
+      )}
       <ContinueDialog session={session} />
-      {dialog?.is === 'label' && <LabelDialog now={session.skeleton.labels.get(session.skeleton.index.get(dialog.id) ?? -1) ?? ''} close={() => setDialog(null)} save={(t) => void session.label(dialog.id, t)} />}
-      {dialog?.is === 'rename' && meta && <RenameDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={(name) => { session.sessionMeta.value = { ...session.sessionMeta.value!, name }; }} />}
-      {dialog?.is === 'delete' && meta && <DeleteDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={() => go('/s')} leaving={(yes) => { session.leaving = yes; }} />}
+      {dialog?.is === 'label' && (
+        <LabelDialog
+          now={session.skeleton.labels.get(session.skeleton.index.get(dialog.id) ?? -1) ?? ''}
+          close={() => setDialog(null)}
+          save={(t) => void session.label(dialog.id, t)}
+        />
+      )}
+      {dialog?.is === 'rename' && meta && (
+        <RenameDialog
+          item={{ ...meta, key: session.key }}
+          close={() => setDialog(null)}
+          done={(name) => {
+            session.sessionMeta.value = { ...session.sessionMeta.value!, name };
+          }}
+        />
+      )}
+      {dialog?.is === 'delete' && meta && (
+        <DeleteDialog
+          item={{ ...meta, key: session.key }}
+          close={() => setDialog(null)}
+          done={() => go('/s')}
+          leaving={(yes) => {
+            session.leaving = yes;
+          }}
+        />
+      )}
     </main>
   );
 }
@@ -207,8 +524,10 @@ function keptPlace(): { place?: Place } {
 
 // The newest end of another branch: what Compare compares with.
 function otherTip(session: SessionState): number | null {
-  const s = session.skeleton, on = s.mask(session.viewPath.value);
-  for (let i = s.n - 1; i >= 0; i--) if (!on[i] && s.first[i] === -1 && s.kindAt(i) === 'm' && !s.isAside(i) && !(s.flags[i]! & 20)) return i;
+  const s = session.skeleton,
+    on = s.mask(session.viewPath.value);
+  for (let i = s.n - 1; i >= 0; i--)
+    if (!on[i] && s.first[i] === -1 && s.kindAt(i) === 'm' && !s.isAside(i) && !(s.flags[i]! & 20)) return i;
   return null;
 }
 
@@ -216,13 +535,54 @@ function Bands({ session }: { session: SessionState }): JSX.Element | null {
   const meta = session.sessionMeta.value;
   const hits = session.hits.value;
   const ends = expiring.value?.get(session.key);
-  useEffect(() => { const t = setTimeout(() => void loadExpiring(), 1500); return () => clearTimeout(t); }, []);
+  useEffect(() => {
+    const t = setTimeout(() => void loadExpiring(), 1500);
+    return () => clearTimeout(t);
+  }, []);
   return (
     <>
-      {meta?.damaged && <div class="band red" role="alert"><Icon name="alert" small={false} /><span>{[meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '', meta.damaged.torn ? `the last ${meta.damaged.malformed ? 'one' : 'line'} is cut off` : ''].filter(Boolean).join(', and ')}. They are kept and skipped.</span><code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code></div>}
-      {ends && meta && <div class="band amber"><Icon name="clock" small={false} /><span>{agentName(meta.agent)} deletes this session on {dayAndMonth(Date.parse(ends))}. <code class="mono">grove archive</code> keeps it.</span></div>}
-      {hits && <div class="band plain" role="status"><Icon name="search" small={false} /><span>{plural(hits.hits.length, 'passage')} {hits.hits.length === 1 ? 'says' : 'say'} “{visible(hits.q)}”. <kbd>n</kbd> and <kbd>N</kbd> go through them.</span><button class="iconbtn s26" aria-label="Close" onClick={() => { session.hits.value = null; }}><Icon name="x" /></button></div>}
+      {meta?.damaged && (
+        <div class="band red" role="alert">
+          <Icon name="alert" small={false} />
+          <span>
+            {[
+              meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '',
+              meta.damaged.torn ? `the last ${meta.damaged.malformed ? 'one' : 'line'} is cut off` : '',
+            ]
+              .filter(Boolean)
+              .join(', and ')}
+            . They are kept and skipped.
+          </span>
+          <code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code>
+        </div>
+      )}
+      {ends && meta && (
+        <div class="band amber">
+          <Icon name="clock" small={false} />
+          <span>
+            {agentName(meta.agent)} deletes this session on {dayAndMonth(Date.parse(ends))}.{' '}
+            <code class="mono">grove archive</code> keeps it.
+          </span>
+        </div>
+      )}
+      {hits && (
+        <div class="band plain" role="status">
+          <Icon name="search" small={false} />
+          <span>
+            {plural(hits.hits.length, 'passage')} {hits.hits.length === 1 ? 'says' : 'say'} “{visible(hits.q)}”.{' '}
+            <kbd>n</kbd> and <kbd>N</kbd> go through them.
+          </span>
+          <button
+            class="iconbtn s26"
+            aria-label="Close"
+            onClick={() => {
+              session.hits.value = null;
+            }}
+          >
+            <Icon name="x" />
+          </button>
+        </div>
+      )}
     </>
   );
 }
-

@@ -10,15 +10,44 @@ export function SignIn(): JSX.Element {
   const [wrong, setWrong] = useState(wrongCode.value);
   const send = async (): Promise<void> => {
     const why = await signIn(token.trim());
-    if (why) setWrong(why); else location.reload();
+    if (why) setWrong(why);
+    else location.reload();
   };
   return (
     <main class="wrap" id="main" tabIndex={-1}>
-      <form class="empty" onSubmit={(e) => { e.preventDefault(); void send(); }}><Logo size={34} /><b>This server asks for a token</b>
-        <p class="soft">Whoever runs it makes one with <code class="mono">grove token add</code>. This browser then has access for twelve hours.</p>
-        <label class="field"><input type="password" autocomplete="current-password" autoFocus aria-label="Token" placeholder="Token" value={token} onInput={(e) => setToken(e.currentTarget.value)} /></label>
-        {wrong && <p class="bad" role="alert">{visible(wrong)}</p>}
-        <button class="btn pri" disabled={!token.trim()}>Sign in</button></form>
+      <form
+        class="empty"
+        onSubmit={(e) => {
+          e.preventDefault();
+          void send();
+        }}
+      >
+        <Logo size={34} />
+        <b>This server asks for a token</b>
+        <p class="soft">
+          Whoever runs it makes one with <code class="mono">grove token add</code>. This browser then has access for
+          twelve hours.
+        </p>
+        <label class="field">
+          <input
+            type="password"
+            autocomplete="current-password"
+            autoFocus
+            aria-label="Token"
+            placeholder="Token"
+            value={token}
+            onInput={(e) => setToken(e.currentTarget.value)}
+          />
+        </label>
+        {wrong && (
+          <p class="bad" role="alert">
+            {visible(wrong)}
+          </p>
+        )}
+        <button class="btn pri" disabled={!token.trim()}>
+          Sign in
+        </button>
+      </form>
     </main>
   );
 }

@@ -8,7 +8,9 @@ const KEPT_MAX = 300;
 
 type Runner = (job: any) => Promise<any>;
 let ask: Runner = () => Promise.resolve(null);
-export function runJobsWith(runner: Runner): void { ask = runner; }
+export function runJobsWith(runner: Runner): void {
+  ask = runner;
+}
 
 const kept = new Map<string, unknown>();
 const waiting = new Map<string, ((v: any) => void)[]>();
@@ -23,7 +25,10 @@ function cached<T>(key: string, work: () => Promise<T | null>, use: (v: T | null
     return v;
   }
   const others = waiting.get(key);
-  if (others) { others.push(use); return undefined; }
+  if (others) {
+    others.push(use);
+    return undefined;
+  }
   waiting.set(key, [use]);
   void work().then((v) => {
     kept.set(key, v);
@@ -36,9 +41,26 @@ function cached<T>(key: string, work: () => Promise<T | null>, use: (v: T | null
 
 export const askMarkdown = (text: string, use: (v: Node[] | null) => void): Node[] | null | undefined =>
   text.length > TEXT_MAX ? null : cached(`m${text}`, () => ask({ job: 'markdown', text }), use);
-export const askCode = (text: string, lang: string, use: (v: { lines: Run[][]; cut: number } | null) => void): { lines: Run[][]; cut: number } | null | undefined =>
+export const askCode = (
+  text: string,
+  lang: string,
+  use: (v: { lines: Run[][]; cut: number } | null) => void,
+): { lines: Run[][]; cut: number } | null | undefined =>
   text.length > TEXT_MAX ? null : cached(`c${lang}\n${text}`, () => ask({ job: 'code', text, lang }), use);
-export const askDiff = (before: string, after: string, lang: string, use: (v: DiffLine[] | null) => void): DiffLine[] | null | undefined =>
-  before.length + after.length > TEXT_MAX ? null : cached(`d${lang}\n${before}\u0000${after}`, () => ask({ job: 'diff', before, after, lang }), use);
-export const askPatch = (lines: any[], lang: string, use: (v: DiffLine[] | null) => void): DiffLine[] | null | undefined =>
-  lines.length > 4000 ? null : cached(`p${lang}\n${JSON.stringify(lines)}`, () => ask({ job: 'patch', lines, lang }), use);
+export const askDiff = (
+  before: string,
+  after: string,
+  lang: string,
+  use: (v: DiffLine[] | null) => void,
+): DiffLine[] | null | undefined =>
+  before.length + after.length > TEXT_MAX
+    ? null
+    : cached(`d${lang}\n${before}\u0000${after}`, () => ask({ job: 'diff', before, after, lang }), use);
+export const askPatch = (
+  lines: any[],
+  lang: string,
+  use: (v: DiffLine[] | null) => void,
+): DiffLine[] | null | undefined =>
+  lines.length > 4000
+    ? null
+    : cached(`p${lang}\n${JSON.stringify(lines)}`, () => ask({ job: 'patch', lines, lang }), use);

@@ -20,7 +20,8 @@ function changedWithin(lines: Line[]): Map<Line, [number, number]> {
     let a = d;
     while (lines[a]?.sign === '+') a++;
     for (let k = 0; k < Math.min(d - i, a - d); k++) {
-      const o = lines[i + k]!, n = lines[d + k]!;
+      const o = lines[i + k]!,
+        n = lines[d + k]!;
       const at = common(o.text, n.text);
       // A line with nothing in common is simply another line.
       if (at.head + at.tail > Math.min(o.text.length, n.text.length) * 0.3) {
@@ -43,9 +44,16 @@ function common(a: string, b: string): { head: number; tail: number } {
 }
 
 export function patchLines(lines: Line[], lang: string): DiffLine[] {
-  const before = side(lines, ' -', lang), after = side(lines, '+', lang);
+  const before = side(lines, ' -', lang),
+    after = side(lines, '+', lang);
   const marks = changedWithin(lines);
-  return lines.map((l) => ({ sign: l.sign, old: l.old, new: l.new, runs: (l.sign === '+' ? after.get(l) : before.get(l)) ?? [['', l.text]], hi: marks.get(l) }));
+  return lines.map((l) => ({
+    sign: l.sign,
+    old: l.old,
+    new: l.new,
+    runs: (l.sign === '+' ? after.get(l) : before.get(l)) ?? [['', l.text]],
+    hi: marks.get(l),
+  }));
 }
 
 export function compare(before: string, after: string, lang: string): DiffLine[] {
@@ -53,7 +61,8 @@ export function compare(before: string, after: string, lang: string): DiffLine[]
   const lines: Line[] = [];
   patch.hunks.forEach((h, k) => {
     if (k) lines.push({ sign: '@', old: null, new: null, text: `@@ -${h.oldStart} +${h.newStart} @@` });
-    let oldAt = h.oldStart, newAt = h.newStart;
+    let oldAt = h.oldStart,
+      newAt = h.newStart;
     for (const raw of h.lines) {
       const sign = raw[0] as ' ' | '+' | '-';
       if (raw[0] === '\\') continue;

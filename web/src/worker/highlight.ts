@@ -23,17 +23,71 @@ import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import type { Run } from './nodes.ts';
 
-const LANGUAGES = { bash, c, cpp, css, diff, dockerfile, go, ini, java, javascript, json, lua, makefile, python, ruby, rust, sql, typescript, xml, yaml };
+const LANGUAGES = {
+  bash,
+  c,
+  cpp,
+  css,
+  diff,
+  dockerfile,
+  go,
+  ini,
+  java,
+  javascript,
+  json,
+  lua,
+  makefile,
+  python,
+  ruby,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml,
+};
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
 const ENDINGS: Record<string, string> = {
-  sh: 'bash', zsh: 'bash', console: 'bash', shell: 'bash', h: 'c', cc: 'cpp', hpp: 'cpp', cxx: 'cpp', scss: 'css', less: 'css', patch: 'diff', golang: 'go', toml: 'ini', conf: 'ini',
-  kt: 'java', js: 'javascript', mjs: 'javascript', cjs: 'javascript', jsx: 'javascript', jsonl: 'json', json5: 'json', mk: 'makefile', py: 'python', rb: 'ruby', rs: 'rust',
-  ts: 'typescript', tsx: 'typescript', mts: 'typescript', html: 'xml', svg: 'xml', vue: 'xml', yml: 'yaml',
+  sh: 'bash',
+  zsh: 'bash',
+  console: 'bash',
+  shell: 'bash',
+  h: 'c',
+  cc: 'cpp',
+  hpp: 'cpp',
+  cxx: 'cpp',
+  scss: 'css',
+  less: 'css',
+  patch: 'diff',
+  golang: 'go',
+  toml: 'ini',
+  conf: 'ini',
+  kt: 'java',
+  js: 'javascript',
+  mjs: 'javascript',
+  cjs: 'javascript',
+  jsx: 'javascript',
+  jsonl: 'json',
+  json5: 'json',
+  mk: 'makefile',
+  py: 'python',
+  rb: 'ruby',
+  rs: 'rust',
+  ts: 'typescript',
+  tsx: 'typescript',
+  mts: 'typescript',
+  html: 'xml',
+  svg: 'xml',
+  vue: 'xml',
+  yml: 'yaml',
 };
 
 export function languageOf(name: string): string | null {
-  const word = name.trim().toLowerCase().split(/[\s{,]/)[0] ?? '';
+  const word =
+    name
+      .trim()
+      .toLowerCase()
+      .split(/[\s{,]/)[0] ?? '';
   const file = word.split('/').pop() ?? '';
   if (file === 'dockerfile' || file === 'makefile') return file;
   const ending = file.includes('.') ? file.split('.').pop()! : file;
@@ -47,9 +101,11 @@ const LINE_MAX = 2000;
 // Few classes on the page, many in highlight.js.
 function tone(scope: string): string {
   const s = scope.split('.')[0]!;
-  if (/^(keyword|built_in|literal|selector-tag|tag|name|doctag|meta)$/.test(s)) return s === 'built_in' ? 'f' : s === 'literal' ? 'n' : 'k';
+  if (/^(keyword|built_in|literal|selector-tag|tag|name|doctag|meta)$/.test(s))
+    return s === 'built_in' ? 'f' : s === 'literal' ? 'n' : 'k';
   if (/^(string|regexp|char|addition|template-tag|attribute-value)$/.test(s)) return 's';
-  if (/^(number|symbol|bullet|variable|template-variable|attr|attribute|property|params|deletion)$/.test(s)) return s === 'number' || s === 'symbol' ? 'n' : s === 'deletion' ? 'd' : '';
+  if (/^(number|symbol|bullet|variable|template-variable|attr|attribute|property|params|deletion)$/.test(s))
+    return s === 'number' || s === 'symbol' ? 'n' : s === 'deletion' ? 'd' : '';
   if (/^(title|function|class|section|type|selector-class|selector-id)$/.test(s)) return 'f';
   return /^(comment|quote)$/.test(s) ? 'c' : '';
 }
@@ -59,7 +115,10 @@ function flatten(root: any): Run[] {
   const stack: [any, string][] = [[root, '']];
   while (stack.length) {
     const [node, cls] = stack.pop()!;
-    if (typeof node === 'string') { out.push([cls, node]); continue; }
+    if (typeof node === 'string') {
+      out.push([cls, node]);
+      continue;
+    }
     const own = node.scope ? tone(String(node.scope)) : cls;
     for (let i = node.children.length - 1; i >= 0; i--) stack.push([node.children[i], own]);
   }
@@ -81,7 +140,13 @@ function cutLong(line: Run[]): Run[] {
   let left = LINE_MAX;
   const out: Run[] = [];
   for (const [cls, text] of line) {
-    if (text.length > left) { out.push([cls, text.slice(0, left)], ['cut', ` … ${line.reduce((n, r) => n + r[1].length, 0) - LINE_MAX} more characters`]); return out; }
+    if (text.length > left) {
+      out.push(
+        [cls, text.slice(0, left)],
+        ['cut', ` … ${line.reduce((n, r) => n + r[1].length, 0) - LINE_MAX} more characters`],
+      );
+      return out;
+    }
     left -= text.length;
     out.push([cls, text]);
   }

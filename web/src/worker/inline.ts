@@ -5,7 +5,15 @@ import { run } from './jobs.ts';
 export function useNoWorker(): void {
   let last: Promise<unknown> = Promise.resolve();
   runJobsWith((job) => {
-    const mine = last.then(() => new Promise((done) => setTimeout(done, 0))).then(() => { try { return run(job); } catch { return null; } });
+    const mine = last
+      .then(() => new Promise((done) => setTimeout(done, 0)))
+      .then(() => {
+        try {
+          return run(job);
+        } catch {
+          return null;
+        }
+      });
     last = mine;
     return mine;
   });

@@ -6,9 +6,13 @@ import type { Job } from './nodes.ts';
 
 export function run(j: Job): unknown {
   switch (j.job) {
-    case 'markdown': return markdown(j.text);
-    case 'code': return highlight(j.text, j.lang);
-    case 'diff': return compare(j.before, j.after, j.lang);
-    case 'patch': return patchLines(j.lines, j.lang);
+    case 'markdown':
+      return markdown(j.text);
+    case 'code':
+      return highlight(j.text, j.lang);
+    case 'diff':
+      return compare(j.before, j.after, j.lang);
+    case 'patch':
+      return patchLines(j.lines, j.lang);
   }
 }

@@ -5,13 +5,17 @@ import type { Job } from './nodes.ts';
 
 declare const WORKER_URL: string;
 
-const TIME_MAX = 400, START_MAX = 4000;
+const TIME_MAX = 400,
+  START_MAX = 4000;
 
 type Waiting = { job: Job; done: (value: any) => void };
 
 // The one Trusted Types policy: it makes this worker's address and nothing else.
 const policy = (globalThis as any).trustedTypes?.createPolicy('grove', {
-  createScriptURL: (url: string) => { if (url !== WORKER_URL) throw new TypeError('not an address of ours'); return url; },
+  createScriptURL: (url: string) => {
+    if (url !== WORKER_URL) throw new TypeError('not an address of ours');
+    return url;
+  },
 });
 
 class Line {
@@ -42,7 +46,10 @@ class Line {
   private start(): Worker {
     const w = new Worker(policy ? policy.createScriptURL(WORKER_URL) : WORKER_URL);
     this.warm = false;
-    w.onmessage = (m) => { this.warm = true; if (m.data.id === this.current?.job.id) this.finish(m.data.failed ? null : m.data.value); };
+    w.onmessage = (m) => {
+      this.warm = true;
+      if (m.data.id === this.current?.job.id) this.finish(m.data.failed ? null : m.data.value);
+    };
     w.onerror = () => this.overran();
     return w;
   }

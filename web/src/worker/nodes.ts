@@ -1,6 +1,6 @@
 // What the worker hands back: plain data that parts make into elements. No string in it is ever markup.
 
-export type Run = [string, string];   // class of a token ("" for none), its text
+export type Run = [string, string]; // class of a token ("" for none), its text
 
 export type Inline =
   | string
@@ -21,10 +21,21 @@ export type Node =
   | { t: 'html'; x: string }
   | { t: 'hr' };
 
-export type DiffLine = { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; runs: Run[]; hi?: [number, number] | undefined };
+export type DiffLine = {
+  sign: ' ' | '+' | '-' | '@';
+  old: number | null;
+  new: number | null;
+  runs: Run[];
+  hi?: [number, number] | undefined;
+};
 
 export type Job =
   | { id: number; job: 'markdown'; text: string }
   | { id: number; job: 'code'; text: string; lang: string }
   | { id: number; job: 'diff'; before: string; after: string; lang: string }
-  | { id: number; job: 'patch'; lines: { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string }[]; lang: string };
+  | {
+      id: number;
+      job: 'patch';
+      lines: { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string }[];
+      lang: string;
+    };

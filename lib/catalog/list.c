@@ -5,9 +5,9 @@
  * read is reported and left out; it never empties the list.
  */
 #include "catalog/list.h"
-#include "catalog/catalog.h"
 #include "catalog/list_text.h"
-#include "catalog/shape.h"
+#include "digest/catalog.h"
+#include "digest/shape.h"
 
 #include "base/array.h"
 #include "js/js.h"
@@ -47,7 +47,7 @@ struct lister {
 	const char *cwd;                 /* only these; NULL: all */
 	struct grove__query *query;      /* NULL: none */
 	struct grove__catalog *catalog, *shapes;  /* NULL: none */
-	struct grove__list_task *tasks;
+	struct grove__digest_task *tasks;
 	size_t nr, cap, next;
 	size_t looked, seen;             /* tasks whose file is being, or has been, examined */
 	struct grove__arena names;       /* of projects */
@@ -77,7 +77,7 @@ static const char *tail_of(struct grove__arena *a, const char *path, const char 
 							 : grove__arena_dup(a, grove__slice_str(name));
 }
 
-static int name_task(struct lister *li, struct grove__list_task *t, const char *path, const struct grove_key *key)
+static int name_task(struct lister *li, struct grove__digest_task *t, const char *path, const struct grove_key *key)
 {
 	struct grove__arena *a = &li->fresh;
 
@@ -107,7 +107,7 @@ static void look_at_files(struct lister *li)
 		to = li->looked = li->nr - from < AT_ONCE ? li->nr : from + AT_ONCE;
 		pthread_mutex_unlock(&li->lock);
 		for (size_t i = from; i < to && !li->recalls; i++)
-			grove__list_look(&li->tasks[i], &near);
+			grove__digest_look(&li->tasks[i], &near);
 	} while (from < to);
 	grove__sys_dir_release(&near);
 }
@@ -134,7 +134,7 @@ static void drop_empty(struct lister *li)
 		grove__arena_join(&li->out->texts, &li->fresh);
 }
 
-static int add_task(struct lister *li, const struct grove_key *key, struct grove__list_task t)
+static int add_task(struct lister *li, const struct grove_key *key, struct grove__digest_task t)
 {
 	int rc;
 
@@ -160,25 +160,51 @@ static int add_task(struct lister *li, const struct grove_key *key, struct grove
 
 static int collect(void *payload, const struct grove_key *key)
 {
-	return add_task(payload, key, (struct grove__list_task){ .root = NULL });
+	return add_task(payload, key, (struct grove__digest_task){ .root = NULL });
 }
 
 static int collect_surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
 {
 	struct lister *li = payload;
-	struct grove__list_task t = { .root = NULL };
+	struct grove__digest_task t = { .root = NULL };
 
 	if (*key->subpath && !li->with_subs)
 		return 0;
-	grove__list_surveyed(&t, st);
+	grove__digest_surveyed(&t, st);
 	return add_task(li, key, t);
 }
 
 /* --- one session --- */
 
+struct grove_list_item grove__list_describe(const struct grove__digest_one *x)
+{
+	const struct grove__digest *l = &x->l;
+	const struct grove__root *root = x->task->root;
+
+	return (struct grove_list_item){
+		.path = x->task->path,
+		.id = l->id ? l->id : "",
+		.dialect = l->dialect->name,
+		.agent = !strcmp(root->agent, "grove") ? l->dialect->name : root->agent,
+		.store = x->task->url,
+		.cwd = l->cwd ? l->cwd : "",
+		.name = l->name,
+		.parent_session = l->parent,
+		.first_message = l->first ? l->first : "(no messages)",
+		.created = l->created,
+		.modified = l->modified,
+		.message_count = l->messages,
+		.size = x->st.size,
+		.file_time = x->st.mtime_ns / 1000000,
+		.file_time_ns = x->st.mtime_ns,
+		.first_message_len = l->first ? l->first_len : strlen("(no messages)"),
+		.archived = root->archive,
+	};
+}
+
 /* Returns 1 if it matches the options, apart from the query, 0 if not, or GROVE_ENOMEM. */
-static int wanted(const struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
-		  const struct grove__listed *l, const struct grove_list_item *info)
+static int wanted(const struct lister *li, struct grove__digest_reader *r, const struct grove__digest_task *t,
+		  const struct grove__digest *l, const struct grove_list_item *info)
 {
 	const struct grove_list_options *o = li->opt;
 
@@ -187,7 +213,7 @@ static int wanted(const struct lister *li, struct grove__list_reader *r, const s
 	    (o->modified.until && info->modified >= o->modified.until))
 		return 0;
 	/* the header takes precedence over the directory's name, which is ambiguous */
-	return li->cwd ? grove__list_belongs(r, t, l, li->cwd) : 1;
+	return li->cwd ? grove__digest_belongs(r, t, l, li->cwd) : 1;
 }
 
 static int keep_text(struct grove__arena *a, const char **text)
@@ -198,7 +224,7 @@ static int keep_text(struct grove__arena *a, const char **text)
 }
 
 /* The task's own texts last as long as the list. NULL if out of memory. */
-static const struct grove__list_place *place_of(struct grove__arena *a, const struct grove__list_one *x)
+static const struct grove__list_place *place_of(struct grove__arena *a, const struct grove__digest_one *x)
 {
 	struct grove__list_place *p = grove__arena_alloc(a, sizeof(*p), _Alignof(struct grove__list_place));
 
@@ -209,7 +235,7 @@ static const struct grove__list_place *place_of(struct grove__arena *a, const st
 }
 
 /* `lasts`: so do its texts, except for the leaf. GROVE_ENOMEM. */
-static int add_info(struct grove_list *out, const struct grove__list_one *x, struct grove_list_item info,
+static int add_info(struct grove_list *out, const struct grove__digest_one *x, struct grove_list_item info,
 		    bool lasts)
 {
 	struct grove__arena *a = &out->texts;
@@ -235,7 +261,7 @@ static int add_info(struct grove_list *out, const struct grove__list_one *x, str
 	return rc;
 }
 
-static int add_shape(struct lister *li, struct grove__list_reader *r, const struct grove__list_one *x,
+static int add_shape(struct lister *li, struct grove__digest_reader *r, const struct grove__digest_one *x,
 		     struct grove_list_item *info, struct grove_detail *why)
 {
 	struct grove__shape s;
@@ -259,7 +285,7 @@ static int add_shape(struct lister *li, struct grove__list_reader *r, const stru
  * Notes an id, also of what is not listed: that of a file that is no session for a list is
  * in its name. `lasts`: so does its text. GROVE_ENOMEM.
  */
-static int add_id(struct part *p, const struct grove__list_task *t, const struct grove__listed *l, bool lasts)
+static int add_id(struct part *p, const struct grove__digest_task *t, const struct grove__digest *l, bool lasts)
 {
 	struct ids *ids = &p->ids;
 	struct grove_slice id = grove__slice_str(l->id ? l->id : "");
@@ -305,16 +331,16 @@ static int join_part(struct lister *li, struct part *p)
  * Reads a session. Most sessions do not belong to the directory that is listed, so of a long
  * session that is not in the catalog the ends are read first: they contain its directory.
  */
-static int read_task(struct lister *li, struct grove__list_reader *r, struct grove__list_task *t,
-		     struct grove__list_one *x, struct grove_detail *why)
+static int read_task(struct lister *li, struct grove__digest_reader *r, struct grove__digest_task *t,
+		     struct grove__digest_one *x, struct grove_detail *why)
 {
 	struct grove_list_item info;
 	uint64_t bounded;
 	int rc;
 
-	bounded = li->opt->flags & GROVE_LIST_BOUNDED ? GROVE__LIST_MOST : 0;
+	bounded = li->opt->flags & GROVE_LIST_BOUNDED ? GROVE__DIGEST_MOST : 0;
 	r->ends_from = li->cwd && !li->g->given ? GROVE__ENDS_FROM : bounded;
-	rc = grove__list_read(r, t, x, why);
+	rc = grove__digest_read(r, t, x, why);
 	r->ends_from = bounded;
 	if (rc || !x->part || (bounded && x->log.bytes >= bounded))
 		return rc;
@@ -322,11 +348,11 @@ static int read_task(struct lister *li, struct grove__list_reader *r, struct gro
 	rc = wanted(li, r, t, &x->l, &info);
 	if (rc <= 0)
 		return rc;
-	grove__list_one_release(r, x);
-	return grove__list_read(r, t, x, why);
+	grove__digest_read_release(r, x);
+	return grove__digest_read(r, t, x, why);
 }
 
-static void report(struct lister *li, const struct grove__list_task *t, struct grove_detail *why)
+static void report(struct lister *li, const struct grove__digest_task *t, struct grove_detail *why)
 {
 	if (!why->code || !li->opt->skipped)
 		return;
@@ -347,10 +373,10 @@ static void fail_list(struct lister *li, int rc, const struct grove_detail *d)
 	pthread_mutex_unlock(&li->lock);
 }
 
-static int list_task(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
-		     struct grove__list_task *t, struct part *out)
+static int list_task(struct lister *li, struct grove__digest_reader *r, struct grove__list_fit *fit,
+		     struct grove__digest_task *t, struct part *out)
 {
-	struct grove__list_one x;
+	struct grove__digest_one x;
 	struct grove_detail why;
 	struct grove_list_item info;
 	bool shown = false, lasts;
@@ -386,7 +412,7 @@ static int list_task(struct lister *li, struct grove__list_reader *r, struct gro
 	/* a regular expression that takes too long here would do so elsewhere, too */
 	if (hit < 0)
 		fail_list(li, hit, &fit->d);
-	grove__list_one_release(r, &x);
+	grove__digest_read_release(r, &x);
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
@@ -411,7 +437,7 @@ static bool next_tasks(struct lister *li, unsigned thread, size_t *from, size_t 
 static void work(void *payload, unsigned thread)
 {
 	struct lister *li = payload;
-	struct grove__list_reader r;
+	struct grove__digest_reader r;
 	struct grove__list_fit fit;
 	struct part found = { .list.nr = 0 };
 	size_t from = 0, to = 0;
@@ -423,7 +449,7 @@ static void work(void *payload, unsigned thread)
 	while (!li->loaded || li->seen < li->nr)
 		pthread_cond_wait(&li->loading, &li->lock);
 	pthread_mutex_unlock(&li->lock);
-	rc = grove__list_reader_init(&r, li->g, li->catalog);
+	rc = grove__digest_reader_init(&r, li->g, li->catalog);
 	r.cwd = li->cwd;
 	r.recalls = li->recalls;
 	if (grove__list_fit_init(&fit, li->query, &r))
@@ -440,7 +466,7 @@ static void work(void *payload, unsigned thread)
 		pthread_mutex_unlock(&li->lock);
 	} while (more);
 	grove__list_fit_release(&fit);
-	grove__list_reader_release(&r);
+	grove__digest_reader_release(&r);
 }
 
 /* --- order --- */
@@ -761,14 +787,14 @@ static struct grove__root *root_of(struct grove *g, const struct grove__where *a
 	return own;
 }
 
-static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
+static int look_up(struct grove *g, struct grove__digest_task *t, unsigned flags,
 		   struct grove_list *out, struct grove_detail *d)
 {
 	const grove__catalog_need one = 0;
 	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, CATALOG_LIST, &one) : NULL;
-	struct grove__list_reader r;
-	struct grove__list_one x;
-	int rc = grove__list_reader_init(&r, g, catalog);
+	struct grove__digest_reader r;
+	struct grove__digest_one x;
+	int rc = grove__digest_reader_init(&r, g, catalog);
 
 	if (rc) {
 		rc = grove__fail_nomem(d);
@@ -776,7 +802,7 @@ static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
 	}
 	r.any = true;
 	r.ends_from = flags & GROVE_FIND_COUNT ? 0 : GROVE__ENDS_FROM;
-	rc = grove__list_read(&r, t, &x, d);
+	rc = grove__digest_read(&r, t, &x, d);
 	if (!rc)
 		rc = add_info(out, &x, grove__list_describe(&x), false);
 	if (rc == GROVE_ENOMEM)
@@ -784,9 +810,9 @@ static int look_up(struct grove *g, struct grove__list_task *t, unsigned flags,
 	else if (rc && !d->code)
 		grove__fail(d, rc, *t->path ? t->path : t->session, "not a valid %s session",
 			    x.l.dialect ? x.l.dialect->name : "");
-	grove__list_one_release(&r, &x);
+	grove__digest_read_release(&r, &x);
 out:
-	grove__list_reader_release(&r);
+	grove__digest_reader_release(&r);
 	grove__catalog_close(catalog, false, &out->known);
 	return rc;
 }
@@ -795,11 +821,11 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 		      struct grove_detail *d)
 {
 	struct grove__root own;
-	struct grove__list_task t;
+	struct grove__digest_task t;
 	int rc = grove__peek_where_dialect(g, at, d);
 
 	if (!rc) {
-		t = (struct grove__list_task){ .root = root_of(g, at, &own) };
+		t = (struct grove__digest_task){ .root = root_of(g, at, &own) };
 		t.project = grove__arena_dup(&out->texts, grove__slice_str(at->project));
 		t.session = grove__arena_dup(&out->texts, grove__slice_str(at->session));
 		t.sub = grove__arena_dup(&out->texts, grove__slice_str(at->sub ? at->sub : ""));
@@ -808,7 +834,7 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 		rc = t.project && t.session && t.sub && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
-		grove__list_look(&t, NULL);
+		grove__digest_look(&t, NULL);
 		rc = look_up(g, &t, flags, out, d);
 	}
 	return rc;

@@ -2,7 +2,7 @@
 #ifndef GROVE_CATALOG_LIST_H
 #define GROVE_CATALOG_LIST_H
 
-#include "session/session.h"
+#include "digest/read.h"
 
 /* Where an item of a list is. */
 struct grove__list_place {
@@ -24,6 +24,8 @@ struct grove_list {
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d);
+/* Returns what was read, as a list shows it; valid as long as `x` is. */
+struct grove_list_item grove__list_describe(const struct grove__digest_one *x);
 /* Negative if `a` comes before `b` in a list, most recently modified first. */
 int grove__list_newer(const struct grove_list_item *a, const struct grove_list_item *b);
 /*

@@ -5,7 +5,7 @@
  * settled may change without a trace; then nothing can be said of the list.
  */
 #include "catalog/list.h"
-#include "catalog/listed.h"
+#include "digest/digest.h"
 
 #include "base/array.h"
 #include "store/jsonl.h"
@@ -15,7 +15,7 @@
 
 struct grove__list_source {
 	const char *path;
-	const char *asked;           /* files next to it, see grove__listed_note(); or NULL */
+	const char *asked;           /* files next to it, see grove__digest_note(); or NULL */
 	struct grove__log_state was;
 };
 
@@ -72,7 +72,7 @@ bool grove__list_holds(const struct grove_list *l)
 		const struct grove__list_source *s = &l->sources[i];
 
 		if (s->asked) {
-			holds = grove__listed_holds(s->asked, s->path);
+			holds = grove__digest_holds(s->asked, s->path);
 		} else {
 			(void)grove__state_at(s->path, &now);
 			holds = grove__state_same(&s->was, &now);

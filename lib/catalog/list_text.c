@@ -15,7 +15,7 @@
 #define TEXT_BYTES ((size_t)1 << 20)         /* memory that is kept for the next session */
 
 int grove__list_fit_init(struct grove__list_fit *f, const struct grove__query *q,
-			 struct grove__list_reader *r)
+			 struct grove__digest_reader *r)
 {
 	*f = (struct grove__list_fit){ .r = r };
 	grove__arena_init(&f->tmp);
@@ -118,7 +118,7 @@ static int look_raw(struct grove__list_fit *f, struct grove_store_log *log, uint
 	return rc < 0 ? rc : 0;
 }
 
-static int read_text(struct grove__list_fit *f, const struct grove__list_task *t,
+static int read_text(struct grove__list_fit *f, const struct grove__digest_task *t,
 		     struct grove_detail *why)
 {
 	const struct grove_key key = { t->project, t->session, t->sub };
@@ -148,17 +148,17 @@ int grove__list_said(struct grove *g, const struct grove__list_place *at, struct
 		     struct grove_detail *d)
 {
 	const struct grove_key key = { at->project, at->session, at->sub };
-	struct grove__list_reader r;
+	struct grove__digest_reader r;
 	struct grove__list_fit f;
 	struct grove_store_log_stat st;
 	struct grove_store_log *log = NULL;
 	struct grove__scan_part p = { .value = read_line, .payload = &f };
-	int rc = grove__list_reader_init(&r, g, NULL) ? grove__fail_nomem(d) : 0;
+	int rc = grove__digest_reader_init(&r, g, NULL) ? grove__fail_nomem(d) : 0;
 
 	grove__list_fit_init(&f, NULL, &r);
 	f.whole = true;
 	if (!rc) {
-		grove__list_reader_speak(&r, at->dialect);
+		grove__digest_reader_speak(&r, at->dialect);
 		p.lenient = grove__dialect_by_value(at->dialect);
 		rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
 	}
@@ -173,7 +173,7 @@ int grove__list_said(struct grove *g, const struct grove__list_place *at, struct
 		grove__fail_nomem(d);
 	grove__log_close(log);
 	grove__list_fit_release(&f);
-	grove__list_reader_release(&r);
+	grove__digest_reader_release(&r);
 	return rc;
 }
 
@@ -205,10 +205,10 @@ static struct grove_slice text_of(const char *s)
 	return grove__slice_str(s ? s : "");
 }
 
-int grove__list_fits(struct grove__list_fit *f, const struct grove__list_one *x, double *score,
+int grove__list_fits(struct grove__list_fit *f, const struct grove__digest_one *x, double *score,
 		     int *hit, struct grove_detail *why)
 {
-	const struct grove__listed *l = &x->l;
+	const struct grove__digest *l = &x->l;
 	struct grove__query_on on = { .id = text_of(l->id), .name = text_of(l->name),
 				      .cwd = text_of(l->cwd),
 				      .part = grove__slice(l->first, l->first ? l->first_len : 0) };
@@ -219,7 +219,7 @@ int grove__list_fits(struct grove__list_fit *f, const struct grove__list_one *x,
 		return 0;
 	f->rc = grove__query_begin(f->fit, &on, &f->d);
 	if (!f->rc && grove__query_is_open(f->fit)) {
-		grove__list_reader_speak(f->r, l->dialect);
+		grove__digest_reader_speak(f->r, l->dialect);
 		rc = read_text(f, x->task, why);
 		forget_text(f);
 	}

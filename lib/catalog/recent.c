@@ -13,9 +13,9 @@
  * oh-my-pi and xcsh record the last session of each terminal. If there is a record
  * for this terminal, it stands for all sessions of its agent.
  */
-#include "catalog/catalog.h"
+#include "digest/catalog.h"
 #include "catalog/list.h"
-#include "catalog/list_read.h"
+#include "digest/read.h"
 
 #include "base/array.h"
 
@@ -24,7 +24,7 @@
 #define UNUSED_MAX ((uint64_t)64 << 10)   /* bytes of a session in which nobody spoke */
 
 struct candidate {
-	struct grove__list_task task;
+	struct grove__digest_task task;
 	const struct grove__dialect *dialect;
 	struct grove_list_item info;          /* modified (0: does not count) and the time of the file … */
 	bool read;                       /* … and everything else that decides the order */
@@ -40,7 +40,7 @@ struct recent {
 	struct candidate *all;
 	size_t nr, cap;
 	struct grove__root *root;        /* whose keys are being collected */
-	struct grove__list_reader reader;
+	struct grove__digest_reader reader;
 	bool looked_up;                  /* its catalog is open, if there is one */
 	struct grove__sys_dir near;      /* of the last file that was looked at */
 	struct grove__arena names;
@@ -65,7 +65,7 @@ static void hide(struct recent *r, int rc, const struct grove_detail *why)
 /* Finds out whether it belongs in a list of this directory. GROVE_ENOMEM. */
 static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 {
-	struct grove__list_one x;
+	struct grove__digest_one x;
 	struct grove_detail why;
 	const grove__catalog_need few = 0;
 	int rc;
@@ -73,12 +73,12 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	if (!r->looked_up)
 		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, &few);
 	r->looked_up = true;
-	rc = grove__list_read(&r->reader, &c->task, &x, &why);
+	rc = grove__digest_read(&r->reader, &c->task, &x, &why);
 	if (why.code)
 		hide(r, rc, &why);
 	*fits = false;
 	if (!rc && !(r->written && c->dialect->list.passes_unused && !x.l.messages && !x.l.name)) {
-		rc = grove__list_belongs(&r->reader, &c->task, &x.l, r->cwd);
+		rc = grove__digest_belongs(&r->reader, &c->task, &x.l, r->cwd);
 		*fits = rc > 0;
 	}
 	if (*fits) {
@@ -90,7 +90,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 		c->read = true;
 		rc = r->names.failed ? GROVE_ENOMEM : 0;
 	}
-	grove__list_one_release(&r->reader, &x);
+	grove__digest_read_release(&r->reader, &x);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(r->d) : 0;
 }
 
@@ -140,7 +140,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	struct grove_store_log *log;
 	int rc;
 
-	grove__list_look(&c->task, &r->near);
+	grove__digest_look(&c->task, &r->near);
 	c->dialect = r->g->forced ? r->g->forced : root->dialect;
 	*ns = c->task.st.mtime_ns;
 	if (c->task.is_file && c->dialect)
@@ -179,7 +179,7 @@ static int add(void *payload, const struct grove_key *key)
 	c.info = (struct grove_list_item){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
 				      .size = c.task.st.size, .file_time_ns = ns };
 	if (!r->written && c.dialect->list.modified_by_file)
-		c.info.modified = grove__list_file_time(c.dialect, ns);
+		c.info.modified = grove__digest_file_time(c.dialect, ns);
 	else if (!r->written)
 		rc = read_listed(r, &c, &fits);
 	if (!rc && fits)
@@ -388,9 +388,9 @@ static int recent(struct grove *g, const char *cwd, const char *dir, bool writte
 	grove__arena_init(&r.names);
 	grove__sys_dir_init(&r.near);
 	r.cwd = full.ptr;
-	rc = grove__list_reader_init(&r.reader, g, NULL) || rc ? grove__fail_nomem(d)
+	rc = grove__digest_reader_init(&r.reader, g, NULL) || rc ? grove__fail_nomem(d)
 								: find(&r, dir, out);
-	grove__list_reader_release(&r.reader);
+	grove__digest_reader_release(&r.reader);
 	grove__sys_dir_release(&r.near);
 	grove__catalog_close(r.reader.catalog, false, NULL);
 	for (size_t i = 0; i < r.nr; i++)

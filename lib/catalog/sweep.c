@@ -7,7 +7,7 @@
 #include "catalog/sweep.h"
 
 #include "base/array.h"
-#include "catalog/scan.h"
+#include "digest/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef GROVE_CATALOG_SWEEP_H
 #define GROVE_CATALOG_SWEEP_H
 
-#include "catalog/catalog.h"
+#include "digest/catalog.h"
 #include "sys/pool.h"
 
 struct grove__sweep_log {

@@ -6,7 +6,7 @@
  */
 #include "search/search_names.h"
 
-#include "catalog/list_read.h"
+#include "digest/read.h"
 
 /* -------------------------------------------------------------------- labels */
 
@@ -122,7 +122,7 @@ int grove__search_modified(struct grove__image *im, struct grove_store_log *log,
 	if (!im->dialect->list.modified_by_file && im->header.time_text)
 		*out = im->header.time;
 	if (*out == GROVE_NO_TIME)
-		*out = grove__list_file_time(im->dialect, st.mtime_ns);
+		*out = grove__digest_file_time(im->dialect, st.mtime_ns);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #define GROVE_USAGE_PRICES_H
 
 #include "session/session.h"
-#include "usage/replies.h"
+#include "digest/replies.h"
 
 enum grove__rate { RATE_INPUT, RATE_OUTPUT, RATE_CACHE_READ, RATE_CACHE_WRITE, RATE_CACHE_WRITE_LONG,
 		   RATES };

@@ -8,7 +8,7 @@
 #define GROVE_USAGE_TURNS_H
 
 #include "usage/prices.h"
-#include "usage/replies.h"
+#include "digest/replies.h"
 #include "usage/usage.h"
 #include "view/view.h"
 

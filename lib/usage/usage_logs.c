@@ -8,7 +8,7 @@
 #include "usage/usage_logs.h"
 
 #include "sys/clock.h"
-#include "usage/billed.h"
+#include "digest/billed.h"
 #include "usage/origin.h"
 
 #include <stdlib.h>

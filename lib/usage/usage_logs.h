@@ -5,7 +5,7 @@
 #define GROVE_USAGE_USAGE_LOGS_H
 
 #include "catalog/sweep.h"
-#include "usage/replies.h"
+#include "digest/replies.h"
 
 /* What is known about a log. */
 struct grove__usage_log {

@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "catalog/listed.h"
+#include "digest/digest.h"
 #include "search/search_part.h"
-#include "usage/billed.h"
+#include "digest/billed.h"
 
 #include <math.h>
 
@@ -83,19 +83,19 @@ static char *exactly(struct grove_slice bytes)
 static bool listed_again(struct grove_slice bytes, struct grove_buf *out)
 {
 	char *own = exactly(bytes);
-	struct grove__listed l;
-	bool ok = grove__listed_unpack(grove__slice(own, bytes.len), &l);
+	struct grove__digest l;
+	bool ok = grove__digest_unpack(grove__slice(own, bytes.len), &l);
 
 	grove__buf_clear(out);
 	if (ok)
-		CHECK(l.dialect && !grove__listed_pack(&l, out));
+		CHECK(l.dialect && !grove__digest_pack(&l, out));
 	free(own);
 	return ok;
 }
 
 static void listed(struct input *in)
 {
-	struct grove__listed l = {
+	struct grove__digest l = {
 		.dialect = grove__dialect_find(in->nr & 1 ? "pi" : "claude"), .around = in->line[0],
 		.rc = (int)(number(in) & 1), .id = in->line[1], .cwd = in->line[2], .name = in->line[3],
 		.parent = in->line[4], .why = in->line[5], .first = in->line[6],
@@ -107,7 +107,7 @@ static void listed(struct input *in)
 	};
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT, c = GROVE_BUF_INIT;
 
-	CHECK(!grove__listed_pack(&l, &a));
+	CHECK(!grove__digest_pack(&l, &a));
 	CHECK(listed_again(grove__buf_slice(&a), &b));
 	CHECK(grove__slice_eq(grove__buf_slice(&a), grove__buf_slice(&b)));
 	poison(&a, &in->chance);

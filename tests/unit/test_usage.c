@@ -15,7 +15,7 @@
 #include "../lib/scratch.h"
 #include "grove.h"
 #include "sys/file.h"
-#include "usage/billed.h"
+#include "digest/billed.h"
 
 #include <fcntl.h>
 #include <math.h>

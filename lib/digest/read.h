@@ -1,24 +1,24 @@
 /*
- * catalog/list_read.h: one session, read for a list or known from an earlier one.
+ * digest/read.h: one session, read for a list or known from an earlier one.
  */
-#ifndef GROVE_CATALOG_LIST_READ_H
-#define GROVE_CATALOG_LIST_READ_H
+#ifndef GROVE_DIGEST_READ_H
+#define GROVE_DIGEST_READ_H
 
-#include "catalog/listed.h"
-#include "catalog/scan.h"
+#include "digest/digest.h"
+#include "digest/scan.h"
 #include "sys/file.h"
 
 struct grove__catalog;
 
 /* A log to be listed. */
-struct grove__list_task {
+struct grove__digest_task {
 	struct grove__root *root;
 	const char *project, *session, *sub;
 	const char *path;                    /* or what identifies it */
 	const char *url;                     /* the store's */
 	/*
-	 * Of its file, if it is one (grove__list_look()); of a log in a database, what the
-	 * survey says (grove__list_surveyed()).
+	 * Of its file, if it is one (grove__digest_look()); of a log in a database, what the
+	 * survey says (grove__digest_surveyed()).
 	 */
 	struct grove__log_state st;
 	bool is_file, is_surveyed;
@@ -27,10 +27,10 @@ struct grove__list_task {
 
 #define GROVE__ENDS_FROM ((uint64_t)256 << 10)  /* a shorter log is read as a whole */
 /* What a list that is bounded reads of one log. */
-#define GROVE__LIST_MOST ((uint64_t)128 << 20)
+#define GROVE__DIGEST_MOST ((uint64_t)128 << 20)
 
 /* Belongs to one thread, and reads one session after the other. */
-struct grove__list_reader {
+struct grove__digest_reader {
 	struct grove *g;
 	struct grove__catalog *catalog;      /* NULL: none */
 	struct grove__scan scan;
@@ -54,13 +54,13 @@ struct grove__list_reader {
 };
 
 /* One session while it is read, and the result. */
-struct grove__list_one {
-	struct grove__listed l;
+struct grove__digest_one {
+	struct grove__digest l;
 	struct grove__log_state st;          /* of its file, as it was read */
 	bool known;                          /* by the catalog, which owns the texts */
 
-	const struct grove__list_task *task;
-	struct grove__list_reader *reader;
+	const struct grove__digest_task *task;
+	struct grove__digest_reader *reader;
 	struct grove__header header;
 	struct grove__summary sum;
 	struct grove_store_log_stat log;
@@ -77,35 +77,33 @@ struct grove__list_one {
 	bool summed;                         /* … where they may become a mark */
 };
 
-int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);
-void grove__list_reader_release(struct grove__list_reader *r);
+int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c);
+void grove__digest_reader_release(struct grove__digest_reader *r);
 /* Sets the dialect of the next log. */
-void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect);
+void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect);
 
 /*
  * Gets the state of its file. Comes first, unless the reader recalls; needs no reader.
  * `near`: see grove__sys_dir_stat().
  */
-void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near);
+void grove__digest_look(struct grove__digest_task *t, struct grove__sys_dir *near);
 /* Sets the state of a log in a database. */
-void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log);
+void grove__digest_surveyed(struct grove__digest_task *t, const struct grove_store_log_stat *log);
 /*
  * Returns 0; 1 if it is not for a list; or an error, with its detail in `why` if there
  * is one. Release `x` in any case, before the next one.
  */
-int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
-		     struct grove__list_one *x, struct grove_detail *why);
+int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task *t,
+		     struct grove__digest_one *x, struct grove_detail *why);
 /*
  * As grove__root_belongs(), for what was read. The sessions of a directory mostly come
  * together, and comparing paths takes longer than all else; so the last answer is kept.
  * `cwd` is always the same for a reader.
  */
-int grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
-			const struct grove__listed *l, const char *cwd);
-/* Returns what was read, as a list shows it; valid as long as `x` is. */
-struct grove_list_item grove__list_describe(const struct grove__list_one *x);
+int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__digest_task *t,
+			const struct grove__digest *l, const char *cwd);
 /* Returns a file's time in ms as the dialect's agent shows it. */
-int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns);
-void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x);
+int64_t grove__digest_file_time(const struct grove__dialect *dialect, int64_t ns);
+void grove__digest_read_release(struct grove__digest_reader *r, struct grove__digest_one *x);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * catalog/catalog_none.c: there is no catalog without SQLite.
+ * digest/catalog_none.c: there is no catalog without SQLite.
  */
-#include "catalog/catalog.h"
+#include "digest/catalog.h"
 
 /* these functions only have to have the right types */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -1,5 +1,5 @@
 /*
- * usage/billed.c: the replies of one log, as bytes for the catalog.
+ * digest/billed.c: the replies of one log, as bytes for the catalog.
  *
  *	head | time | dialect | around | id | cwd | parent | models … | replies …
  *
@@ -8,7 +8,7 @@
  * reply needs about forty bytes, sixteen of them its hash. A checksum covers all of it,
  * because nobody would notice a wrong number in a sum.
  */
-#include "usage/billed.h"
+#include "digest/billed.h"
 
 #include "base/crc32c.h"
 #include "base/varint.h"

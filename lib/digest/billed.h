@@ -1,10 +1,10 @@
 /*
- * usage/billed.h: the replies of one log, as bytes for the catalog.
+ * digest/billed.h: the replies of one log, as bytes for the catalog.
  */
-#ifndef GROVE_USAGE_BILLED_H
-#define GROVE_USAGE_BILLED_H
+#ifndef GROVE_DIGEST_BILLED_H
+#define GROVE_DIGEST_BILLED_H
 
-#include "usage/replies.h"
+#include "digest/replies.h"
 
 /* What else is known about the log. */
 struct grove__billed_log {

@@ -1,12 +1,12 @@
 /*
- * catalog/listed.h: one session as a list needs it, and as bytes for the catalog.
+ * digest/digest.h: one session as a list needs it, and as bytes for the catalog.
  */
-#ifndef GROVE_CATALOG_LISTED_H
-#define GROVE_CATALOG_LISTED_H
+#ifndef GROVE_DIGEST_DIGEST_H
+#define GROVE_DIGEST_DIGEST_H
 
 #include "session/session.h"
 
-struct grove__listed {
+struct grove__digest {
 	const struct grove__dialect *dialect;
 	/*
 	 * The dialect that the location suggests for sessions that do not show theirs;
@@ -21,7 +21,7 @@ struct grove__listed {
 	uint64_t messages;
 	uint64_t bytes;              /* of the log, and its time: no survey tells these */
 	int64_t mtime_ns;
-	/* Other files that it depends on, one per line (grove__listed_note()). NULL: none. */
+	/* Other files that it depends on, one per line (grove__digest_note()). NULL: none. */
 	const char *asked;
 	/*
 	 * How far it was read, if a later reading can continue there after appends, and
@@ -34,18 +34,18 @@ struct grove__listed {
 	const char *slot, *title, *said;   /* names from slot, header, entries */
 };
 
-int grove__listed_pack(const struct grove__listed *l, struct grove_buf *out);
+int grove__digest_pack(const struct grove__digest *l, struct grove_buf *out);
 /* Texts point into `bytes`. Returns false if the bytes are invalid. */
-bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l);
+bool grove__digest_unpack(struct grove_slice bytes, struct grove__digest *l);
 
 /*
  * Adds a line for `name` (as a listing asks for it) next to the session file `path`:
  * the state of that file, if it is *there. Clears *settled if it may change without
  * that being noticed. GROVE_ENOMEM.
  */
-int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
+int grove__digest_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
 		       bool *settled);
 /* True if all files that were consulted are unchanged. */
-bool grove__listed_holds(const char *asked, const char *path);
+bool grove__digest_holds(const char *asked, const char *path);
 
 #endif

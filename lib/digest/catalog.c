@@ -1,5 +1,5 @@
 /*
- * catalog/catalog.c: a cache of what was found in session files.
+ * digest/catalog.c: a cache of what was found in session files.
  *
  * There is a table for each purpose and a row for each file: the state of the file
  * (device, inode, length, times), what was found, and a checksum over both. A file that
@@ -14,7 +14,7 @@
  * No failure here is reported: a catalog that is damaged or of another version is
  * created again, and one that is locked or cannot be written is left alone.
  */
-#include "catalog/catalog.h"
+#include "digest/catalog.h"
 
 #include "base/array.h"
 #include "base/crc32c.h"

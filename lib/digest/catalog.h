@@ -1,12 +1,12 @@
 /*
- * catalog/catalog.h: a cache of what was found in sessions.
+ * digest/catalog.h: a cache of what was found in sessions.
  *
  * It can be deleted at any time, and grove works without it if there can be none. For
  * each purpose it holds some bytes per file, or per log of a database, that only their
  * owner understands.
  */
-#ifndef GROVE_CATALOG_CATALOG_H
-#define GROVE_CATALOG_CATALOG_H
+#ifndef GROVE_DIGEST_CATALOG_H
+#define GROVE_DIGEST_CATALOG_H
 
 #include "session/session.h"
 #include "sys/state.h"

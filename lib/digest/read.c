@@ -1,5 +1,5 @@
 /*
- * catalog/list_read.c: one session, read for a list or known from an earlier one.
+ * digest/read.c: one session, read for a list or known from an earlier one.
  *
  * The values are the agent's own, so every line is examined, once: the result is stored
  * in the catalog. If a file has grown, reading continues where it ended, provided that
@@ -9,8 +9,8 @@
  * For a single session without a message count, only the two ends are read: agents
  * repeat what a list needs before it is too far from the end.
  */
-#include "catalog/list_read.h"
-#include "catalog/catalog.h"
+#include "digest/read.h"
+#include "digest/catalog.h"
 
 #include "base/crc32c.h"
 
@@ -22,15 +22,15 @@
 #define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
 #define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
 
-int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
+int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c)
 {
-	*r = (struct grove__list_reader){ .g = g, .catalog = c };
+	*r = (struct grove__digest_reader){ .g = g, .catalog = c };
 	grove__arena_init(&r->tmp);
 	grove__arena_init(&r->line);
 	return grove__scan_init(&r->scan);
 }
 
-void grove__list_reader_release(struct grove__list_reader *r)
+void grove__digest_reader_release(struct grove__digest_reader *r)
 {
 	grove__scan_release(&r->scan);
 	grove__arena_release(&r->tmp);
@@ -39,7 +39,7 @@ void grove__list_reader_release(struct grove__list_reader *r)
 	grove__buf_release(&r->name);
 }
 
-void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect)
+void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect)
 {
 	if (r->dialect == dialect)
 		return;
@@ -50,7 +50,7 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
 /* -------------------------------------------------------------------- lines */
 
 /* A tally has no header and keeps what it needs itself: a million lines need the room of one. */
-static int tally_line(struct grove__list_reader *r, const struct grove__json_line *l, const char *line, struct grove__list_one *x)
+static int tally_line(struct grove__digest_reader *r, const struct grove__json_line *l, const char *line, struct grove__digest_one *x)
 {
 	struct grove__entry e;
 	int rc = 0;
@@ -67,8 +67,8 @@ static int tally_line(struct grove__list_reader *r, const struct grove__json_lin
 
 static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
-	struct grove__list_one *x = payload;
-	struct grove__list_reader *r = x->reader;
+	struct grove__digest_one *x = payload;
+	struct grove__digest_reader *r = x->reader;
 	struct grove__entry e;
 	enum grove__line_class class;
 
@@ -98,13 +98,13 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 }
 
 /* True if a later reading can continue where this one ends. */
-static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
+static bool has_marks(const struct grove__digest_reader *r, const struct grove__digest_one *x)
 {
 	return x->task->is_file && !r->dialect->list.tally && grove__dialect_has_header(r->dialect);
 }
 
-static int read_log(struct grove__list_reader *r, struct grove_store_log *log,
-		    struct grove__list_one *x, struct grove_detail *d)
+static int read_log(struct grove__digest_reader *r, struct grove_store_log *log,
+		    struct grove__digest_one *x, struct grove_detail *d)
 {
 	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_line, .payload = x, .crc = x->crc,
@@ -125,7 +125,7 @@ static int read_log(struct grove__list_reader *r, struct grove_store_log *log,
 /* The beginning has been read; not an error. */
 enum { ENOUGH = 2 };
 
-static bool has_begun(const struct grove__list_one *x)
+static bool has_begun(const struct grove__digest_one *x)
 {
 	const struct grove__dialect *dialect = x->reader->dialect;
 
@@ -134,7 +134,7 @@ static bool has_begun(const struct grove__list_one *x)
 
 static int read_head_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
-	struct grove__list_one *x = payload;
+	struct grove__digest_one *x = payload;
 	int rc = read_line(payload, l, line, nr);
 
 	x->head += l->len + 1;
@@ -144,8 +144,8 @@ static int read_head_line(void *payload, const struct grove__json_line *l, const
 }
 
 /* Finds the start of the line that contains the first of the last END bytes. */
-static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
-		    struct grove__list_one *x, struct grove_detail *d)
+static int find_end(struct grove__digest_reader *r, struct grove_store_log *log,
+		    struct grove__digest_one *x, struct grove_detail *d)
 {
 	uint64_t pos = x->log.tail - END;
 	int rc = 0;
@@ -169,24 +169,24 @@ static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
 }
 
 /* No more than the ends may be read of a long log. */
-static bool is_bounded(const struct grove__list_reader *r)
+static bool is_bounded(const struct grove__digest_reader *r)
 {
-	return r->ends_from == GROVE__LIST_MOST;
+	return r->ends_from == GROVE__DIGEST_MOST;
 }
 
 /* Returns 1 if the ends are not enough. */
-static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
-		     struct grove__list_one *x, struct grove_detail *d)
+static int read_ends(struct grove__digest_reader *r, struct grove_store_log *log,
+		     struct grove__digest_one *x, struct grove_detail *d)
 {
-	bool more = is_bounded(r) && !x->log.by_line && x->log.tail > GROVE__LIST_MOST;
-	struct grove__scan_part p = { .until = more ? GROVE__LIST_MOST : x->log.tail,
+	bool more = is_bounded(r) && !x->log.by_line && x->log.tail > GROVE__DIGEST_MOST;
+	struct grove__scan_part p = { .until = more ? GROVE__DIGEST_MOST : x->log.tail,
 				      .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_head_line, .payload = x };
 	int64_t newest;
 	int rc;
 
 	/* nor is a line that is as long as that held in memory */
-	r->scan.runs.max = more ? GROVE__LIST_MOST / 4 : 0;
+	r->scan.runs.max = more ? GROVE__DIGEST_MOST / 4 : 0;
 	rc = grove__scan_log(&r->scan, log, &p, d);
 	r->scan.runs.max = 0;
 	x->loose = p.loose;
@@ -215,7 +215,7 @@ static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 /* --------------------------------------------------------------------- marks */
 
 /* Computes the checksum of all bytes before `end`. Returns false if they cannot be read. */
-static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, uint64_t end,
+static bool mark_crc(struct grove__digest_reader *r, struct grove_store_log *log, uint64_t end,
 		     uint32_t *out)
 {
 	*out = 0;
@@ -239,8 +239,8 @@ static bool ends_line(struct grove_store_log *log, uint64_t end)
 }
 
 /* Sets a mark at the end of what was read. */
-static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
-		     const struct grove__list_one *x, struct grove__listed *l)
+static void set_mark(struct grove__digest_reader *r, struct grove_store_log *log,
+		     const struct grove__digest_one *x, struct grove__digest *l)
 {
 	if (!r->catalog || !x->summed || x->loose || x->part || !ends_line(log, x->log.tail))
 		return;
@@ -255,17 +255,17 @@ static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
 }
 
 /* Continues from the mark of an earlier list, if there is a valid one. */
-static int go_on(struct grove__list_reader *r, struct grove_store_log *log,
-		 struct grove__list_one *x)
+static int go_on(struct grove__digest_reader *r, struct grove_store_log *log,
+		 struct grove__digest_one *x)
 {
-	struct grove__listed was;
+	struct grove__digest was;
 	struct grove_slice bytes;
 	uint32_t crc;
 	int rc = 0;
 
 	if (!has_marks(r, x) ||
 	    !grove__catalog_former(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &was) || was.rc || was.dialect != r->dialect ||
+	    !grove__digest_unpack(bytes, &was) || was.rc || was.dialect != r->dialect ||
 	    was.mark < MARK_FROM || was.mark > x->log.tail || !mark_crc(r, log, was.mark, &crc) ||
 	    crc != was.mark_crc)
 		return 0;
@@ -291,7 +291,7 @@ static int go_on(struct grove__list_reader *r, struct grove_store_log *log,
 /* --------------------------------------------------------------- one session */
 
 /* Takes the name from the slot, the header or the entries, whichever has one first. */
-static const char *name_of(const struct grove__dialect *dialect, const struct grove__list_one *x)
+static const char *name_of(const struct grove__dialect *dialect, const struct grove__digest_one *x)
 {
 	if (x->slot.len)
 		return x->slot.ptr;
@@ -300,16 +300,16 @@ static const char *name_of(const struct grove__dialect *dialect, const struct gr
 	return x->sum.name.len ? x->sum.name.ptr : NULL;
 }
 
-int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns)
+int64_t grove__digest_file_time(const struct grove__dialect *dialect, int64_t ns)
 {
 	int64_t half = ns < 0 || dialect->list.cuts_file_time ? 0 : 500000;
 
 	return (ns + half) / 1000000;
 }
 
-static int64_t modified(const struct grove__dialect *dialect, const struct grove__list_one *x)
+static int64_t modified(const struct grove__dialect *dialect, const struct grove__digest_one *x)
 {
-	int64_t file_time = grove__list_file_time(dialect, x->log.mtime_ns);
+	int64_t file_time = grove__digest_file_time(dialect, x->log.mtime_ns);
 
 	if (dialect->list.modified_by_file)
 		return file_time;
@@ -321,7 +321,7 @@ static int64_t modified(const struct grove__dialect *dialect, const struct grove
 }
 
 /* The dialect that the location suggests. The sessions of a project share its name, so the pointer says enough. */
-static int likely_dialect(struct grove__list_reader *r, const struct grove__list_task *t,
+static int likely_dialect(struct grove__digest_reader *r, const struct grove__digest_task *t,
 			  const struct grove__dialect **out)
 {
 	int rc = 0;
@@ -335,8 +335,8 @@ static int likely_dialect(struct grove__list_reader *r, const struct grove__list
 	return rc;
 }
 
-static int open_task(struct grove__list_reader *r, const struct grove__list_task *t,
-		     struct grove__listed *l, struct grove_store_log **log, struct grove_detail *d)
+static int open_task(struct grove__digest_reader *r, const struct grove__digest_task *t,
+		     struct grove__digest *l, struct grove_store_log **log, struct grove_detail *d)
 {
 	struct grove_key key = { t->project, t->session, t->sub };
 	const struct grove__dialect *dialect, *likely;
@@ -349,11 +349,11 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	l->dialect = dialect;
 	if (!r->g->forced && !t->root->dialect && !likely_dialect(r, t, &likely))
 		l->around = likely->name;
-	grove__list_reader_speak(r, dialect);
+	grove__digest_reader_speak(r, dialect);
 	return 0;
 }
 
-static int ask_store(const struct grove__list_task *t, const char *name, struct grove_buf *out)
+static int ask_store(const struct grove__digest_task *t, const char *name, struct grove_buf *out)
 {
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_store_log *log;
@@ -372,7 +372,7 @@ static int ask_store(const struct grove__list_task *t, const char *name, struct 
  * What belongs to a session in a database has no times. So of a session that has it,
  * nothing is remembered; of the others, that they have not.
  */
-static int beside_in_store(struct grove__list_one *x, const char *name, struct grove_buf *out)
+static int beside_in_store(struct grove__digest_one *x, const char *name, struct grove_buf *out)
 {
 	int rc = ask_store(x->task, name, out);
 
@@ -384,7 +384,7 @@ static int beside_in_store(struct grove__list_one *x, const char *name, struct g
 }
 
 /* True if a session in a database still has none of what it had not. */
-static bool store_holds(const struct grove__list_task *t, const char *asked)
+static bool store_holds(const struct grove__digest_task *t, const char *asked)
 {
 	struct grove_buf name = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
 	bool holds = true;
@@ -407,13 +407,13 @@ static bool store_holds(const struct grove__list_task *t, const char *asked)
  */
 static int beside(void *payload, const char *name, struct grove_buf *out)
 {
-	struct grove__list_one *x = payload;
-	const struct grove__list_task *t = x->task;
+	struct grove__digest_one *x = payload;
+	const struct grove__digest_task *t = x->task;
 	bool there, settled;
 
 	if (t->is_surveyed)
 		return beside_in_store(x, name, out);
-	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
+	if (grove__digest_note(&x->asked, t->path, name, &there, &settled))
 		return GROVE_ENOMEM;
 	x->unsettled |= !settled || strpbrk(name, " \n");
 	/* most sessions have none, and asking the store takes longer */
@@ -423,8 +423,8 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 }
 
 /* Completes what depends on the whole log. Returns 1 if it is not for a list. */
-static int conclude(struct grove__list_reader *r, const struct grove__list_task *t,
-		    struct grove__list_one *x)
+static int conclude(struct grove__digest_reader *r, const struct grove__digest_task *t,
+		    struct grove__digest_one *x)
 {
 	const char *slash = strrchr(t->sub, '/');
 	struct grove_slice id = grove__slice_str(slash ? slash + 1 : *t->sub ? t->sub : t->session);
@@ -445,8 +445,8 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 	return r->dialect->list.tally->end(x->sum.more, &r->tmp, beside, x, &x->header, &x->sum);
 }
 
-static void fill(const struct grove__list_reader *r, const struct grove__list_one *x,
-		 struct grove__listed *l)
+static void fill(const struct grove__digest_reader *r, const struct grove__digest_one *x,
+		 struct grove__digest *l)
 {
 	l->id = x->header.id;
 	l->cwd = x->header.cwd;
@@ -463,7 +463,7 @@ static void fill(const struct grove__list_reader *r, const struct grove__list_on
 }
 
 /* Starts with nothing read. */
-static int begin(struct grove__list_reader *r, struct grove__list_one *x)
+static int begin(struct grove__digest_reader *r, struct grove__digest_one *x)
 {
 	if (x->sum.more)
 		r->dialect->list.tally->free(x->sum.more);
@@ -479,8 +479,8 @@ static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
 }
 
-static int read_lines(struct grove__list_reader *r, struct grove_store_log *log,
-		      struct grove__list_one *x, struct grove_detail *d)
+static int read_lines(struct grove__digest_reader *r, struct grove_store_log *log,
+		      struct grove__digest_one *x, struct grove_detail *d)
 {
 	int rc = begin(r, x);
 
@@ -499,13 +499,13 @@ static int read_lines(struct grove__list_reader *r, struct grove_store_log *log,
 }
 
 /* Reads the session, whatever the result. */
-static void read_session(struct grove__list_reader *r, struct grove__list_one *x,
+static void read_session(struct grove__digest_reader *r, struct grove__digest_one *x,
 			 struct grove_detail *why)
 {
-	struct grove__listed *l = &x->l;
+	struct grove__digest *l = &x->l;
 	struct grove_store_log *log = NULL;
 
-	*l = (struct grove__listed){ .rc = 0 };
+	*l = (struct grove__digest){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);
 	if (!l->rc)
 		l->rc = grove__time_stat(log, &x->log, why);
@@ -531,14 +531,14 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
  * Its own lines decide about the directory, whatever the files next to it say about title
  * and origin.
  */
-static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_one *x)
+static bool is_elsewhere(struct grove__digest_reader *r, const struct grove__digest_one *x)
 {
 	/* out of memory: it may belong here, and the caller will ask again */
-	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__list_belongs(r, x->task, &x->l, r->cwd) == 0;
+	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__digest_belongs(r, x->task, &x->l, r->cwd) == 0;
 }
 
 /* Would it be read in the same dialect as then? */
-static bool reads_alike(struct grove__list_reader *r, const struct grove__list_one *x)
+static bool reads_alike(struct grove__digest_reader *r, const struct grove__digest_one *x)
 {
 	const struct grove__dialect *must = r->g->forced ? r->g->forced : x->task->root->dialect, *likely;
 
@@ -548,7 +548,7 @@ static bool reads_alike(struct grove__list_reader *r, const struct grove__list_o
 }
 
 /* The name of a log in the catalog; NULL if out of memory. */
-static const char *name_in_catalog(struct grove__list_reader *r, const struct grove__list_task *t)
+static const char *name_in_catalog(struct grove__digest_reader *r, const struct grove__digest_task *t)
 {
 	if (t->is_file)
 		return t->path;
@@ -557,17 +557,17 @@ static const char *name_in_catalog(struct grove__list_reader *r, const struct gr
 }
 
 /* Looks up what an earlier list found, if the log has not changed. */
-static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
+static bool is_known(struct grove__digest_reader *r, struct grove__digest_one *x)
 {
-	const struct grove__list_task *t = x->task;
+	const struct grove__digest_task *t = x->task;
 	const char *name = name_in_catalog(r, t);
 	struct grove_slice bytes;
 
 	if (!name || !grove__catalog_find(r->catalog, name, &x->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &x->l) || !reads_alike(r, x))
+	    !grove__digest_unpack(bytes, &x->l) || !reads_alike(r, x))
 		return false;
 	if (!r->recalls && !is_elsewhere(r, x) &&
-	    !(t->is_file ? grove__listed_holds(x->l.asked, t->path) : store_holds(t, x->l.asked)))
+	    !(t->is_file ? grove__digest_holds(x->l.asked, t->path) : store_holds(t, x->l.asked)))
 		return false;
 	if (!t->is_file) {
 		x->st.size = x->l.bytes;
@@ -577,12 +577,12 @@ static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 }
 
 /* Looks up what an earlier list found, changed or not, unless it is a session of this directory. */
-static bool recall(struct grove__list_reader *r, struct grove__list_task *t, struct grove__list_one *x)
+static bool recall(struct grove__digest_reader *r, struct grove__digest_task *t, struct grove__digest_one *x)
 {
 	struct grove_slice bytes;
 
 	if (!*t->path || !grove__catalog_recall(r->catalog, t->path, &t->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &x->l) || !reads_alike(r, x) ||
+	    !grove__digest_unpack(bytes, &x->l) || !reads_alike(r, x) ||
 	    (x->l.cwd && !strcmp(x->l.cwd, r->g->cwd)))
 		return false;
 	t->is_file = true;
@@ -594,26 +594,26 @@ static bool recall(struct grove__list_reader *r, struct grove__list_task *t, str
  * A log that changed before it was read is not remembered. In a database, it may have the
  * time of what it was copied from.
  */
-static bool is_as_before(const struct grove__list_one *x)
+static bool is_as_before(const struct grove__digest_one *x)
 {
 	return grove__log_is_still(&x->log, &x->st, x->task->is_file);
 }
 
-static void remember(struct grove__list_reader *r, const struct grove__list_one *x)
+static void remember(struct grove__digest_reader *r, const struct grove__digest_one *x)
 {
-	const struct grove__listed *l = &x->l;
+	const struct grove__digest *l = &x->l;
 	struct grove_buf bytes = GROVE_BUF_INIT;
 	/* a failure may be temporary, but bytes that are not a session stay that way */
 	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
 	const char *name = name_in_catalog(r, x->task);
 
 	if (final && name && is_as_before(x) && !x->unsettled && (!l->asked || !*x->task->sub) &&
-	    !grove__listed_pack(l, &bytes))
+	    !grove__digest_pack(l, &bytes))
 		grove__catalog_put(r->catalog, name, &x->st, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
 }
 
-void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
+void grove__digest_look(struct grove__digest_task *t, struct grove__sys_dir *near)
 {
 	struct grove__sys_stat st;
 
@@ -626,22 +626,22 @@ void grove__list_look(struct grove__list_task *t, struct grove__sys_dir *near)
 	}
 }
 
-void grove__list_surveyed(struct grove__list_task *t, const struct grove_store_log_stat *log)
+void grove__digest_surveyed(struct grove__digest_task *t, const struct grove_store_log_stat *log)
 {
 	t->is_surveyed = true;
 	t->st = grove__log_state(log);
 }
 
-int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
-		     struct grove__list_one *x, struct grove_detail *why)
+int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task *t,
+		     struct grove__digest_one *x, struct grove_detail *why)
 {
-	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
+	*x = (struct grove__digest_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__fail_clear(why);
 	if (r->recalls && !t->is_surveyed) {
 		x->known = recall(r, t, x);
 		if (x->known)
 			return x->l.rc;
-		grove__list_look(t, NULL);
+		grove__digest_look(t, NULL);
 		x->st = t->st;
 	}
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
@@ -660,8 +660,8 @@ int grove__list_read(struct grove__list_reader *r, struct grove__list_task *t,
 	return x->l.rc;
 }
 
-int grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
-			const struct grove__listed *l, const char *cwd)
+int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__digest_task *t,
+			const struct grove__digest *l, const char *cwd)
 {
 	bool named = l->cwd && *l->cwd;
 	int rc;
@@ -677,7 +677,7 @@ int grove__list_belongs(struct grove__list_reader *r, const struct grove__list_t
 	return rc;
 }
 
-void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x)
+void grove__digest_read_release(struct grove__digest_reader *r, struct grove__digest_one *x)
 {
 	if (x->sum.more)
 		r->dialect->list.tally->free(x->sum.more);
@@ -686,30 +686,4 @@ void grove__list_one_release(struct grove__list_reader *r, struct grove__list_on
 	grove__buf_release(&x->sum.first);
 	grove__buf_release(&x->sum.name);
 	grove__arena_release(&r->tmp);
-}
-
-struct grove_list_item grove__list_describe(const struct grove__list_one *x)
-{
-	const struct grove__listed *l = &x->l;
-	const struct grove__root *root = x->task->root;
-
-	return (struct grove_list_item){
-		.path = x->task->path,
-		.id = l->id ? l->id : "",
-		.dialect = l->dialect->name,
-		.agent = !strcmp(root->agent, "grove") ? l->dialect->name : root->agent,
-		.store = x->task->url,
-		.cwd = l->cwd ? l->cwd : "",
-		.name = l->name,
-		.parent_session = l->parent,
-		.first_message = l->first ? l->first : "(no messages)",
-		.created = l->created,
-		.modified = l->modified,
-		.message_count = l->messages,
-		.size = x->st.size,
-		.file_time = x->st.mtime_ns / 1000000,
-		.file_time_ns = x->st.mtime_ns,
-		.first_message_len = l->first ? l->first_len : strlen("(no messages)"),
-		.archived = root->archive,
-	};
 }

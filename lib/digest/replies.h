@@ -1,13 +1,13 @@
 /*
- * usage/replies.h: billed replies, each once.
+ * digest/replies.h: billed replies, each once.
  *
  * However many lines, copies and forks repeat a reply, the largest of their counts
  * apply, and it belongs to the log that has the original: the earliest line among those
  * that do not say that they are copies. Which of several logs was there first is known
  * only when all have been added. None of this depends on the order of the lines.
  */
-#ifndef GROVE_USAGE_REPLIES_H
-#define GROVE_USAGE_REPLIES_H
+#ifndef GROVE_DIGEST_REPLIES_H
+#define GROVE_DIGEST_REPLIES_H
 
 #include "base/idmap.h"
 #include "dialect/dialect.h"

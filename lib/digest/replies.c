@@ -1,5 +1,5 @@
-/* usage/replies.c: billed replies, each once. */
-#include "usage/replies.h"
+/* digest/replies.c: billed replies, each once. */
+#include "digest/replies.h"
 
 #include "base/array.h"
 #include "sys/clock.h"

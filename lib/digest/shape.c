@@ -1,12 +1,12 @@
 /*
- * catalog/shape.c: what only the tree of a session shows, for a long list.
+ * digest/shape.c: what only the tree of a session shows, for a long list.
  *
  * The session is loaded as if it were opened, but by a thread of the list: so no
  * progress is reported, and the image is not kept, since the result goes into the
  * catalog.
  */
-#include "catalog/catalog.h"
-#include "catalog/shape.h"
+#include "digest/catalog.h"
+#include "digest/shape.h"
 
 #include <stdlib.h>
 
@@ -129,10 +129,10 @@ static int read_labels(const struct grove__spine *sp, struct grove__arena *tmp, 
 }
 
 /* Makes a handle that is only good for its image and its leaf. */
-static int load(struct grove *g, const struct grove__list_one *x, struct grove_session **out,
+static int load(struct grove *g, const struct grove__digest_one *x, struct grove_session **out,
 		struct grove_detail *d)
 {
-	const struct grove__list_task *t = x->task;
+	const struct grove__digest_task *t = x->task;
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_session *s = grove__session_alloc(g);
 	int rc;
@@ -157,7 +157,7 @@ static int load(struct grove *g, const struct grove__list_one *x, struct grove_s
 	return rc < 0 ? rc : 0;
 }
 
-static int read_shape(const struct grove__list_one *x, struct grove_session *s,
+static int read_shape(const struct grove__digest_one *x, struct grove_session *s,
 		      struct grove__arena *tmp, struct grove__shape *out, bool *same)
 {
 	const struct grove__image *im = s->image;
@@ -178,7 +178,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 	return out->leaf ? 0 : GROVE_ENOMEM;
 }
 
-int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__list_one *x,
+int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__digest_one *x,
 		    struct grove__arena *tmp, struct grove__shape *out, struct grove_detail *d)
 {
 	struct grove_buf packed = GROVE_BUF_INIT;

@@ -1,8 +1,8 @@
-/* catalog/shape.h: what only the tree of a session shows, for a long list. */
-#ifndef GROVE_CATALOG_SHAPE_H
-#define GROVE_CATALOG_SHAPE_H
+/* digest/shape.h: what only the tree of a session shows, for a long list. */
+#ifndef GROVE_DIGEST_SHAPE_H
+#define GROVE_DIGEST_SHAPE_H
 
-#include "catalog/list_read.h"
+#include "digest/read.h"
 
 struct grove__shape {
 	uint64_t entries, branches, compactions, malformed;
@@ -16,7 +16,7 @@ struct grove__shape {
  * Gets the shape of a session that was just read for a list, from the catalog or by
  * loading it.
  */
-int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__list_one *x,
+int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__digest_one *x,
 		    struct grove__arena *tmp, struct grove__shape *out, struct grove_detail *d);
 
 #endif

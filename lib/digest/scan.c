@@ -1,11 +1,11 @@
 /*
- * catalog/scan.c: every value of a log, in one pass.
+ * digest/scan.c: every value of a log, in one pass.
  *
  * Lines that are not JSON are left out. If a lenient dialect finds a line that is not
  * exactly one value, the following lines may be part of it, so from there on the log is
  * read as the loader does.
  */
-#include "catalog/scan.h"
+#include "digest/scan.h"
 
 #include "base/crc32c.h"
 

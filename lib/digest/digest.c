@@ -1,10 +1,10 @@
 /*
- * catalog/listed.c: one session as a list needs it, and as bytes for the catalog.
+ * digest/digest.c: one session as a list needs it, and as bytes for the catalog.
  *
  *	numbers | length text NUL | length text NUL | …
  */
-#include "catalog/listed.h"
-#include "catalog/catalog.h"
+#include "digest/digest.h"
+#include "digest/catalog.h"
 
 #include "sys/file.h"
 #include "sys/state.h"
@@ -35,7 +35,7 @@ static int add_text(struct grove_buf *out, const char *text, size_t len)
 	return rc || !text ? rc : grove__buf_add(out, "", 1);
 }
 
-int grove__listed_pack(const struct grove__listed *l, struct grove_buf *out)
+int grove__digest_pack(const struct grove__digest *l, struct grove_buf *out)
 {
 	const struct numbers n = { .created = l->created, .modified = l->modified, .newest = l->newest,
 				   .mtime_ns = l->mtime_ns, .messages = l->messages, .bytes = l->bytes, .mark = l->mark, .mark_crc = l->mark_crc,
@@ -74,7 +74,7 @@ static bool take_text(struct grove_slice *in, const char **text, size_t *len)
 	return true;
 }
 
-bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l)
+bool grove__digest_unpack(struct grove_slice bytes, struct grove__digest *l)
 {
 	const char *texts[TEXTS];
 	struct numbers n;
@@ -88,7 +88,7 @@ bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l)
 	for (size_t i = 0; i < TEXTS; i++)
 		if (!take_text(&bytes, &texts[i], &len))
 			return false;
-	*l = (struct grove__listed){
+	*l = (struct grove__digest){
 		.dialect = texts[DIALECT] ? grove__dialect_find(texts[DIALECT]) : NULL,
 		.around = texts[AROUND], .rc = n.rc, .id = texts[ID], .cwd = texts[CWD],
 		.name = texts[NAME], .parent = texts[PARENT], .why = texts[WHY], .asked = texts[ASKED],
@@ -135,7 +135,7 @@ static int add_hex(struct grove_buf *out, uint64_t n)
 	return grove__buf_add(out, p, (size_t)(text + sizeof(text) - p));
 }
 
-int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
+int grove__digest_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
 		       bool *settled)
 {
 	struct grove_buf file = GROVE_BUF_INIT;
@@ -160,7 +160,7 @@ int grove__listed_note(struct grove_buf *asked, const char *path, const char *na
 	return rc;
 }
 
-bool grove__listed_holds(const char *asked, const char *path)
+bool grove__digest_holds(const char *asked, const char *path)
 {
 	struct grove_buf now = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
 	bool holds = true, there, settled;
@@ -171,7 +171,7 @@ bool grove__listed_holds(const char *asked, const char *path)
 
 		grove__buf_clear(&name);
 		grove__buf_clear(&now);
-		holds = end && !grove__buf_add(&name, p, n) && !grove__listed_note(&now, path, name.ptr, &there, &settled) &&
+		holds = end && !grove__buf_add(&name, p, n) && !grove__digest_note(&now, path, name.ptr, &there, &settled) &&
 			now.len == (size_t)(end + 1 - p) && !memcmp(now.ptr, p, now.len);
 		p = end ? end + 1 : NULL;
 	}

@@ -1,13 +1,13 @@
 /*
- * catalog/scan.h: every value of a log, in one pass, for lists and totals.
+ * digest/scan.h: every value of a log, in one pass, for lists and totals.
  *
  *	rc = grove__scan_init(&s);
  *	grove__json_want_init(&s.want, …);
  *	rc = grove__scan_log(&s, log, &part, d);
  *	grove__scan_release(&s);
  */
-#ifndef GROVE_CATALOG_SCAN_H
-#define GROVE_CATALOG_SCAN_H
+#ifndef GROVE_DIGEST_SCAN_H
+#define GROVE_DIGEST_SCAN_H
 
 #include "session/session.h"
 

@@ -1,9 +1,9 @@
 /*
  * tests/fuzz/replay.c: run a fuzz target on inputs that are known.
  *
- * fuzz_TARGET PATH…: each file, and each *.jsonl below each directory, those that
- * are not there passed over. A failure ends the program, and
- * the last line tells the input.
+ * fuzz_TARGET PATH…: each file, and each *.jsonl below each directory, also those inside
+ * golden cases. Paths that do not exist are passed over. A failure ends the program, and
+ * the last line names the input.
  */
 #include "fuzz.h"
 
@@ -34,10 +34,46 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-static void run(const char *path)
+static void run(const char *bytes, size_t len)
+{
+	LLVMFuzzerTestOneInput((const uint8_t *)bytes, len);
+	nr++;
+}
+
+static bool ends_with(const char *s, size_t n, const char *end)
+{
+	size_t len = strlen(end);
+
+	return n >= len && !memcmp(s + n - len, end, len);
+}
+
+/*
+ * The parts of a case whose names end in .jsonl (tests/lib/golden_case.py). Those that are written
+ * otherwise than as text are left out.
+ */
+static void run_parts(const char *text, size_t len)
+{
+	const char *end = text + len, *from = NULL, *line, *next;
+	size_t n;
+
+	for (line = text; line < end; line = next) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end;
+		n = (size_t)(next - line) - (next[-1] == '\n');
+		if (n < 8 || memcmp(line, "=== ", 4) || !ends_with(line, n, " ==="))
+			continue;
+		if (from)
+			run(from, (size_t)(line - from));
+		from = ends_with(line, n, ".jsonl ===") ? next : NULL;
+	}
+	if (from)
+		run(from, (size_t)(end - from));
+}
+
+static void run_file(const char *path, bool is_case)
 {
 	FILE *f = fopen(path, "rb");
-	uint8_t *bytes;
+	char *bytes;
 	struct stat st;
 
 	input = path;
@@ -45,19 +81,21 @@ static void run(const char *path)
 	bytes = fuzz_alloc((size_t)st.st_size);
 	CHECK(fread(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size);
 	fclose(f);
-	LLVMFuzzerTestOneInput(bytes, (size_t)st.st_size);
+	if (is_case)
+		run_parts(bytes, (size_t)st.st_size);
+	else
+		run(bytes, (size_t)st.st_size);
 	free(bytes);
-	nr++;
 }
 
 static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	size_t n = strlen(path);
-	bool jsonl = n > 6 && !strcmp(path + n - 6, ".jsonl");
+	bool is_case = ends_with(path, n, ".case"), known = is_case || ends_with(path, n, ".jsonl");
 
 	/* a target is to be quick: what is large belongs to other tests, unless it is named */
-	if (type == FTW_F && (!ftw->level || (jsonl && st->st_size <= 256 << 10)))
-		run(path);
+	if (type == FTW_F && (!ftw->level || (known && st->st_size <= 256 << 10)))
+		run_file(path, is_case);
 	return 0;
 }
 

@@ -355,7 +355,7 @@ def frame(file, rng):
 
 def variant(rng, session, cwd):
     """A transcript of the tests with a few changes."""
-    found = variants.sources("compat/claude/*/in/**/*.jsonl", "data/claude/*.jsonl", "golden/claude/*/in/**/*.jsonl")
+    found = variants.sources("compat/claude/*/in/**/*.jsonl", "data/claude/*.jsonl", "golden/claude/*.case")
     file = variants.changed(rng, found, "uuid", "parentUuid", 0, Transcript(rng, session, cwd))
     for record in file.entries():
         if "sessionId" in record or "uuid" in record:

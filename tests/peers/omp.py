@@ -103,7 +103,7 @@ def reader(at, rng):
 
 def variant(at, rng):
     """A session of the tests, changed."""
-    one_file(at, rng, pi_files.variant(rng, "compat/xcsh/*/in/**/*.jsonl", "golden/xcsh*/*/in/**/*.jsonl", "golden/omp*/*/in/**/*.jsonl"),
+    one_file(at, rng, pi_files.variant(rng, "compat/xcsh/*/in/**/*.jsonl", "golden/xcsh*/*.case", "golden/omp*/*.case"),
              "variant")
 
 

@@ -120,7 +120,7 @@ def one_file(at, rng, file, kind):
 
 def variant(at, rng):
     """A session of the tests, changed."""
-    one_file(at, rng, pi_files.variant(rng, "compat/pi/*/in/**/*.jsonl", "golden/pi/*/in/**/*.jsonl"), "variant")
+    one_file(at, rng, pi_files.variant(rng, "compat/pi/*/in/**/*.jsonl", "golden/pi/*.case"), "variant")
 
 
 def listing(at, rng):

@@ -295,7 +295,7 @@ def old_session(rng, version, cwd="/w/project"):
 
 def variant(rng, *folders):
     """A session of the tests with a few changes."""
-    found = [path for path in variants.sources(*folders) if is_tree(variants.lines_of(path)[0])]
+    found = [text for text in variants.sources(*folders) if is_tree(variants.lines_of(text)[0])]
     return variants.changed(rng, found, "id", "parentId", 1, files.File([]))
 
 

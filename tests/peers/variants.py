@@ -1,25 +1,35 @@
-"""Variants of the sessions in tests/compat and tests/data: the shapes that are known to matter, changed a little."""
+"""Variants of the sessions of the tests: the shapes that are known to matter, changed a little."""
 import copy
 import pathlib
+import sys
 
 import driver
 import files
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS / "lib"))
+from golden_case import Case  # noqa: E402
+
 MOST = 60000                # bytes; what is larger is about size
 BOM = b"\xef\xbb\xbf"
 
 
 def sources(*patterns):
-    """Session files of the tests."""
-    found = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
-    return [path for path in found if path.stat().st_size <= MOST]
+    """The bytes of session files of the tests, also of those inside golden cases."""
+    paths = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
+    found = []
+    for path in paths:
+        if path.suffix == ".case":
+            found += [content for name, content in Case.read(path).inputs() if name.endswith(".jsonl")]
+        else:
+            found.append(path.read_bytes())
+    return [content for content in found if len(content) <= MOST]
 
 
-def lines_of(path):
+def lines_of(content):
     """Objects, or bytes where a line is something else."""
     out = []
-    for line in path.read_bytes().removeprefix(BOM).rstrip(b"\n").split(b"\n"):
+    for line in content.removeprefix(BOM).rstrip(b"\n").split(b"\n"):
         try:
             value = driver.parse(line)
         except ValueError:

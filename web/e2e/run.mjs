@@ -1016,6 +1016,14 @@ scenario('seven tabs have one stream; it goes on when the leading tab is closed'
 });
 
 // A copy of a session under another id, for the command line to do the same to.
+/** Puts what a golden case has in its home directory into this one. */
+function goldenHome(name, home) {
+  const dir = mkdtempSync(join(tmpdir(), 'grove-golden-'));
+  execFileSync(new URL('../../tests/golden/run', import.meta.url).pathname, ['--unpack', dir, '-k', name]);
+  cpSync(join(dir, name, 'home'), home, { recursive: true });
+  rmSync(dir, { recursive: true });
+}
+
 function twin(w, s) {
   const id = s.id.replace(/^./, (c) => (c === 'f' ? '0' : 'f'));
   const file = w.file(s.id).replace(s.id, id);
@@ -2178,10 +2186,7 @@ scenario(
     const s = showpiece(Date.now());
     s.write(w.root);
     const cc = claude(join(w.home, '.claude', 'projects'), Date.now() - 1e6, 1);
-    for (const agent of ['omp', 'xcsh'])
-      cpSync(new URL(`../../tests/golden/${agent}/show/in/home`, import.meta.url).pathname, w.home, {
-        recursive: true,
-      });
+    for (const agent of ['omp', 'xcsh']) goldenHome(`${agent}/show`, w.home);
     await w.serve();
     const { sessions } = await (await fetch(`${w.api}/api/v1/sessions`)).json();
     const says = {
@@ -2293,13 +2298,8 @@ scenario(
     const s = showpiece(Date.now());
     s.write(w.root);
     const cc = claude(join(w.home, '.claude', 'projects'), Date.now() - 1e6, 1);
-    for (const agent of ['omp', 'xcsh'])
-      cpSync(new URL(`../../tests/golden/${agent}/show/in/home`, import.meta.url).pathname, w.home, {
-        recursive: true,
-      });
-    cpSync(new URL('../../tests/golden/claude/sub-agent/in/home', import.meta.url).pathname, w.home, {
-      recursive: true,
-    });
+    for (const agent of ['omp', 'xcsh']) goldenHome(`${agent}/show`, w.home);
+    goldenHome('claude/sub-agent', w.home);
     const says = { pi: 'Why do dashboards miss events', omp: 'Mend the parser', xcsh: 'Mend the parser' };
     const shows = async (p, t) => {
       await wait(

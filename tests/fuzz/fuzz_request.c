@@ -8,10 +8,10 @@
  */
 #include "fuzz.h"
 
-#include "programs/body.h"
+#include "kit/body.h"
 #include "server/target.h"
 #include "server/tokens.h"
-#include "programs/valid.h"
+#include "kit/valid.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

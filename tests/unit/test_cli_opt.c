@@ -1,7 +1,7 @@
 /*
  * The program's options, out of a command line.
  */
-#include "../../programs/opt.c"
+#include "../../programs/kit/opt.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * What is expected was computed from the rules of each zone by hand; the database of the
  * system may be missing, then only zones without it are tried.
  */
-#include "../../programs/dates.c"
+#include "../../programs/kit/dates.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

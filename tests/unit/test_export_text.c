@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "export/export.h"
+#include "kit/export/export.h"
 
 /* Each text ends with an empty line. */
 static void check(const char *in, const char *out)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "export/redact.h"
+#include "kit/export/redact.h"
 
 #define A20 "a1b2c3d4e5f6g7h8i9j0"
 #define A40 A20 A20

@@ -69,14 +69,14 @@ static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, u
 
 	*nr = 0;
 	*first = GROVE_NO_ENTRY;
-	if (!grove__image_ruled(c->s->image)) {
+	if (grove__model_is_path(c->s->at.dialect)) {
 		for (; leaf != GROVE_NO_ENTRY; leaf = grove__spine_parent(s, leaf)) {
 			*first = leaf;
 			++*nr;
 		}
 		return 0;
 	}
-	rc = grove__image_walk(c->s->image, s->nr, &ask, &w, c->d);
+	rc = grove__model_walk(c->s->image, s->nr, &ask, &w, c->d);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < w.nr; i++)
@@ -95,7 +95,7 @@ static int check_reach(struct grove__checker *c)
 {
 	const struct grove__spine *s = c->s->image->spine;
 	uint32_t leaf, first;
-	bool messages = grove__image_ruled(c->s->image);
+	bool messages = !grove__model_is_path(c->s->at.dialect);
 	uint64_t nr, all = 0;
 	int rc = grove__session_find_leaf(c->s, &leaf, c->d);
 
@@ -200,11 +200,6 @@ static int check_headers(struct grove__checker *c)
 	return rc;
 }
 
-static int lacks(void *payload, uint32_t row)
-{
-	return missing(payload, row);
-}
-
 static int check_rows(struct grove__checker *c)
 {
 	static const struct {
@@ -250,8 +245,9 @@ int grove__check_tree(struct grove__checker *c)
 		if (!is_there(c, grove__spine_name(s->labels[i].target)))
 			rc = missing(c, s->labels[i].row);
 	/* kept messages of a boundary that do not exist: then none is kept */
-	if (!rc)
-		rc = grove__rules_lacks(c->s->image, lacks, c);
+	for (uint32_t row = 0; row < s->nr && !rc; row++)
+		if (grove__spine_kind(s, row) == GROVE_KIND_COMPACTION && grove__model_lacks(c->s->image, row))
+			rc = missing(c, row);
 	if (!rc)
 		rc = check_headers(c);
 	if (!rc)

@@ -76,7 +76,8 @@ struct grove__plan {
 	struct grove__json_want want;
 	struct grove__arena keep;
 	struct grove__spine *spine;    /* of the log as it will be */
-	struct grove__chain *chain;    /* the same; NULL if the dialect has none */
+	struct grove__model model;     /* the same */
+	bool failed;                   /* there was no memory for these two */
 	struct grove_detail *d;
 
 	uint64_t tail, generation;     /* of the log that was read, … */

@@ -35,14 +35,13 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 	grove__arena_init(&p->keep);
 	grove__idmap_init(&p->renamed, seed, renamed_name, p);
 	p->spine = grove__spine_new(seed);
-	p->chain = dialect->rules ? dialect->rules->new(seed) : NULL;
+	p->failed = grove__model_init(&p->model, dialect, seed) || !p->spine;
 }
 
 void grove__plan_release(struct grove__plan *p)
 {
 	grove__spine_free(p->spine);
-	if (p->chain)
-		p->dialect->rules->free(p->chain);
+	grove__model_release(&p->model);
 	grove__idmap_release(&p->renamed);
 	grove__arena_release(&p->keep);
 	free(p->edits);
@@ -554,8 +553,7 @@ out:
 int grove__plan_make(struct grove__plan *p)
 {
 	struct grove_store_log_stat st;
-	int rc = p->spine && (p->chain || !p->dialect->rules) ? grove__log_stat(p->log, &st, p->d)
-								   : grove__fail_nomem(p->d);
+	int rc = p->failed ? grove__fail_nomem(p->d) : grove__log_stat(p->log, &st, p->d);
 
 	if (rc)
 		return rc;

@@ -89,8 +89,8 @@ static int add_row(struct grove__plan *p, const struct grove__entry *e, const st
 {
 	int rc = grove__spine_add(p->spine, e, at->pos, at->len, at->line, at->crc);
 
-	if (!rc && p->chain)
-		rc = p->dialect->rules->add(p->chain, e, NULL);
+	if (!rc)
+		rc = grove__model_add(&p->model, e, NULL);
 	if (!rc && (at->off || p->in_tall)) {
 		if (grove__array_room(&p->odd, &p->cap_odd, p->nr_odd, sizeof(*p->odd)))
 			rc = GROVE_ENOMEM;

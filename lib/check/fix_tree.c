@@ -60,7 +60,7 @@ int grove__plan_tree(struct grove__plan *p)
 		up[row] = grove__spine_parent(s, row) == GROVE_NO_ENTRY ? row : grove__spine_parent(s, row);
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
 		/* a side chain continues where it was, and so does the main conversation */
-		bool side = p->chain && p->dialect->rules->side(p->chain, row);
+		bool side = grove__model_side(&p->model, row);
 
 		if (grove__spine_flags(s, row) & (ROW_ORPHAN | ROW_CYCLE))
 			rc = hang(p, row, before[side], up);

@@ -314,7 +314,7 @@ enum grove__claude_mark {
  *
  * Returns 0, GROVE_ENOMEM, or the result of fn.
  */
-int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
+int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json),
 		      void *payload);
 

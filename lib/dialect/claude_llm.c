@@ -564,7 +564,7 @@ static int clean(struct cleaner *c)
 	return tell_all(c);
 }
 
-int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
+int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json),
 		      void *payload)
 {
@@ -572,6 +572,7 @@ int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, 
 			     .payload = payload };
 	int rc;
 
+	(void)now;
 	if (nr > UINT32_MAX - 1)
 		return GROVE_ETOOBIG;
 	grove__idmap_init(&c.map, 0, id_text, &c);

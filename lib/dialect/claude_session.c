@@ -235,15 +235,12 @@ static int chain_add(struct grove__chain *c, const struct grove__entry *e, const
 	return e->more ? grove__claude_rows_add(&c->rows, e->more, id) : GROVE_ENOMEM;
 }
 
-static void chain_hint(const struct grove__chain *c, const struct grove__entry *e)
+static void chain_announce(struct grove__chain *c, const struct grove__entry *e, uint64_t times)
 {
-	if (e->more)
+	if (!e)
+		grove__idmap_expect(&c->rows.map, c->rows.map.used * times);
+	else if (e->more)
 		grove__claude_rows_hint(&c->rows, e->more);
-}
-
-static void chain_expect(struct grove__chain *c, uint64_t times)
-{
-	grove__idmap_expect(&c->rows.map, c->rows.map.used * times);
 }
 
 static int chain_freeze(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
@@ -252,24 +249,19 @@ static int chain_freeze(const struct grove__chain *c, uint64_t at, uint64_t *end
 	return grove__claude_freeze(&c->rows, at, end, fn, payload);
 }
 
-static struct grove__chain *chain_thaw(char *bytes, size_t len, uint64_t at)
+static struct grove__chain *chain_thaw(char *bytes, size_t len, uint64_t at, uint32_t nr)
 {
 	struct grove__chain *c = chain_new(0);
 
-	if (c && grove__claude_thaw(&c->rows, bytes, len, at)) {
+	if (c && (grove__claude_thaw(&c->rows, bytes, len, at) || c->rows.nr != nr)) {
 		chain_free(c);
 		return NULL;
 	}
 	return c;
 }
 
-static uint32_t chain_count(const struct grove__chain *c)
-{
-	return (uint32_t)c->rows.nr;
-}
-
 /* Copies the chain up to a row. Which row a name refers to has to be found again. */
-static struct grove__chain *chain_copy(const struct grove__chain *c, uint32_t nr)
+static struct grove__chain *copy_until(const struct grove__chain *c, uint32_t nr)
 {
 	const struct grove__claude_rows *r = &c->rows;
 	struct grove__chain *copy = malloc(sizeof(*copy));
@@ -300,8 +292,28 @@ static struct grove__chain *chain_copy(const struct grove__chain *c, uint32_t nr
 	return copy;
 }
 
-static int chain_walk(const struct grove__chain *c, const struct grove__chain_ask *ask,
-		      struct grove__chain_walk *out)
+static enum grove__chain_place place_of(uint8_t reason)
+{
+	if (reason >= CLAUDE_SENT && reason <= CLAUDE_SENT_BRIDGED)
+		return CHAIN_SENT;
+	return reason == CLAUDE_SILENT || reason == CLAUDE_HIDDEN ? CHAIN_PASSED : CHAIN_OFF;
+}
+
+/*
+ * Returns true if it begins with a boundary that says it has no parent, and no boundary
+ * keeps messages.
+ */
+static bool is_closed(const struct grove__claude_rows *r)
+{
+	if (!r->nr || !(r->rows[0].flags & CLAUDE_BOUNDARY) || r->rows[0].parent_is == PARENT_NAMED)
+		return false;
+	for (size_t i = 0; i < r->nr_kept; i++)
+		if (r->kept[i].messages || r->kept[i].segment)
+			return false;
+	return true;
+}
+
+static int walk(const struct grove__chain *c, const struct grove__chain_ask *ask, struct grove__chain_walk *out)
 {
 	struct grove__claude_options opt = { .apply_snips = ask->snips, .full_history = ask->full,
 					     .prompts = ask->prompts, .llm = ask->llm };
@@ -327,39 +339,34 @@ static int chain_walk(const struct grove__chain *c, const struct grove__chain_as
 	}
 	*out = (struct grove__chain_walk){ conv.rows, conv.nr, conv.leaf, conv.reasons,
 					   conv.nr_reasons, conv.recorded, conv.named };
+	out->closed = conv.nr_reasons && place_of(conv.reasons[0]) != CHAIN_OFF && is_closed(&c->rows);
 	return 0;
 }
 
-static const char *chain_reason(uint8_t reason, bool *sent)
+static int chain_walk(const struct grove__chain *c, uint32_t nr, const struct grove__chain_ask *ask,
+		      struct grove__chain_walk *out)
 {
-	*sent = reason >= CLAUDE_SENT && reason <= CLAUDE_SENT_BRIDGED;
-	return reason == CLAUDE_NOT_ASKED ? NULL : grove__claude_reason_text(reason);
+	struct grove__chain *then;
+	int rc;
+
+	if (c->rows.nr == nr)
+		return walk(c, ask, out);
+	/* the log has grown since the caller looked at it */
+	then = copy_until(c, nr);
+	rc = then ? walk(then, ask, out) : GROVE_ENOMEM;
+	chain_free(then);
+	return rc;
 }
 
-static void chain_marks(const struct grove__chain *c, const uint32_t *rows, size_t nr, uint8_t *marks)
+static const char *chain_reason(uint8_t reason, enum grove__chain_place *place)
 {
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t flags = c->rows.rows[rows[i]].flags;
-
-		marks[i] = flags & CLAUDE_QUEUED      ? CLAUDE_MARK_QUEUED
-			   : flags & CLAUDE_COMMAND   ? CLAUDE_MARK_COMMAND
-			   : flags & CLAUDE_API_ERROR ? CLAUDE_MARK_ERROR
-						      : 0;
-	}
+	*place = place_of(reason);
+	return reason == CLAUDE_NOT_ASKED ? NULL : grove__claude_reason_text(reason);
 }
 
 static int chain_may_end(const struct grove__chain *c, uint32_t row, bool own_file, const char **why)
 {
 	return grove__claude_may_end(&c->rows, own_file ? CLAUDE_MODE_AGENT : CLAUDE_MODE_CLI, row, why);
-}
-
-static struct grove_slice chain_alias(const struct grove__chain *c, uint32_t row, const char *mode)
-{
-	const struct grove__claude_packed *p = &c->rows.rows[row];
-
-	if (!mode || strcmp(mode, "sdk") || !(p->flags & CLAUDE_QUEUED) || p->reply == CLAUDE_NONE)
-		return grove__slice("", 0);
-	return grove__claude_name(&c->rows, p->reply);
 }
 
 static bool is_boundary(struct grove_slice line)
@@ -384,20 +391,25 @@ static bool is_boundary(struct grove_slice line)
 	return yes;
 }
 
-/*
- * Returns true if it begins with a boundary that says it has no parent, and no boundary
- * keeps messages.
- */
-static bool chain_closed(const struct grove__chain *c)
+static const char *chain_boundary(const char *bytes, size_t len)
 {
-	const struct grove__claude_rows *r = &c->rows;
+	static const char mark[] = "\"compact_boundary\"";
+	const char *end = bytes + len, *p = end;
 
-	if (!r->nr || !(r->rows[0].flags & CLAUDE_BOUNDARY) || r->rows[0].parent_is == PARENT_NAMED)
-		return false;
-	for (size_t i = 0; i < r->nr_kept; i++)
-		if (r->kept[i].messages || r->kept[i].segment)
-			return false;
-	return true;
+	while (p > bytes) {
+		const char *hit = NULL, *q = bytes, *start, *stop;
+
+		while (q < p && (q = memmem(q, (size_t)(p - q), mark, sizeof(mark) - 1)))
+			hit = q++;
+		if (!hit)
+			return NULL;
+		start = memrchr(bytes, '\n', (size_t)(hit - bytes));
+		stop = memchr(hit, '\n', (size_t)(end - hit));
+		if (start && stop && is_boundary(grove__slice(start + 1, (size_t)(stop - start - 1))))
+			return start + 1;
+		p = hit;
+	}
+	return NULL;
 }
 
 /* Gets the id (raw) of the first result in a message's content. */
@@ -444,43 +456,45 @@ static int chain_call(const struct grove__chain *c, struct grove_slice json, str
 	return 1;
 }
 
-static bool chain_side(const struct grove__chain *c, uint32_t row)
-{
-	return c->rows.rows[row].flags & CLAUDE_SIDECHAIN;
-}
-
 static bool is_gone(const struct grove__claude_rows *r, uint32_t name)
 {
 	return name == CLAUDE_NONE || r->names[name].row == CLAUDE_NONE;
 }
 
-static int chain_lacks(const struct grove__chain *c, int (*fn)(void *payload, uint32_t row),
-		       void *payload)
+static int by_row(const void *key, const void *kept)
 {
-	const struct grove__claude_rows *r = &c->rows;
-	int rc = 0;
+	uint32_t row = *(const uint32_t *)key, at = ((const struct grove__claude_kept *)kept)->row;
 
-	for (size_t i = 0; i < r->nr_kept && !rc; i++) {
-		const struct grove__claude_kept *k = &r->kept[i];
-		bool lacks = false;
-
-		if (!(r->rows[k->row].flags & CLAUDE_BOUNDARY))
-			continue;
-		for (uint32_t n = 0; k->messages && n < k->nr; n++)
-			lacks |= is_gone(r, r->pool[k->first + n]);
-		if (!k->messages && k->segment)
-			lacks = is_gone(r, k->head) || is_gone(r, k->tail);
-		if (lacks)
-			rc = fn(payload, k->row);
-	}
-	return rc;
+	return row < at ? -1 : row > at;
 }
 
-static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len)
+/* Finds out whether a boundary keeps a record that does not exist. */
+static bool is_lacking(const struct grove__claude_rows *r, uint32_t row)
 {
-	*off = c->rows.rows[row].message_off;
-	*len = c->rows.rows[row].message_len;
-	return *len > 0;
+	const struct grove__claude_kept *k = bsearch(&row, r->kept, r->nr_kept, sizeof(*r->kept), by_row);
+
+	if (!k)
+		return false;
+	for (uint32_t n = 0; k->messages && n < k->nr; n++)
+		if (is_gone(r, r->pool[k->first + n]))
+			return true;
+	return !k->messages && k->segment && (is_gone(r, k->head) || is_gone(r, k->tail));
+}
+
+static void chain_row(const struct grove__chain *c, uint32_t row, const char *mode, struct grove__chain_row *out)
+{
+	const struct grove__claude_packed *p = &c->rows.rows[row];
+
+	out->message_off = p->message_off;
+	out->message_len = p->message_len;
+	out->mark = p->flags & CLAUDE_QUEUED      ? CLAUDE_MARK_QUEUED
+		    : p->flags & CLAUDE_COMMAND   ? CLAUDE_MARK_COMMAND
+		    : p->flags & CLAUDE_API_ERROR ? CLAUDE_MARK_ERROR
+						  : 0;
+	out->side = p->flags & CLAUDE_SIDECHAIN;
+	out->lacks = p->flags & CLAUDE_BOUNDARY && is_lacking(&c->rows, row);
+	if (mode && !strcmp(mode, "sdk") && p->flags & CLAUDE_QUEUED && p->reply != CLAUDE_NONE)
+		out->alias = grove__claude_name(&c->rows, p->reply);
 }
 
 /*
@@ -619,11 +633,6 @@ static int copy_tail(struct grove__copying *c, const char *leaf, const char *tit
 	return grove__claude_fork_tail(&c->fork, leaf, title, given, cwd, now, fn, payload);
 }
 
-static bool chain_has(uint8_t reason)
-{
-	return reason >= CLAUDE_SENT && reason <= CLAUDE_HIDDEN;
-}
-
 /* …/<session>/subagents/[group/…/]agent-<id>.jsonl */
 static bool owner(const char *path, struct grove_slice *id)
 {
@@ -690,26 +699,15 @@ static const struct grove__dialect_rules rules = {
 	.new = chain_new,
 	.free = chain_free,
 	.add = chain_add,
-	.hint = chain_hint,
-	.expect = chain_expect,
-	.copy = chain_copy,
-	.count = chain_count,
+	.announce = chain_announce,
 	.freeze = chain_freeze,
 	.thaw = chain_thaw,
 	.walk = chain_walk,
 	.reason = chain_reason,
-	.has = chain_has,
-	.boundary_mark = "\"compact_boundary\"",
-	.is_boundary = is_boundary,
-	.closed = chain_closed,
+	.boundary = chain_boundary,
 	.call = chain_call,
-	.side = chain_side,
-	.lacks = chain_lacks,
-	.message = chain_message,
+	.row = chain_row,
 	.may_end = chain_may_end,
-	.alias = chain_alias,
-	.marks = chain_marks,
-	.llm = grove__claude_llm,
 };
 
 static const struct grove__dialect_copy copy = {
@@ -766,6 +764,7 @@ const struct grove__dialect grove__dialect_claude = {
 	},
 	.context = {
 		.messages = messages,
+		.llm = grove__claude_llm,
 	},
 	.write = {
 		.input = grove__claude_input,

@@ -294,7 +294,7 @@ struct grove__dialect_edits {
 
 /*
  * What the model is sent. Without rules, the conversation is the path from the root to
- * the leaf, from the last compaction on; with rules, only messages() is used.
+ * the leaf, from the last compaction on; with rules, only messages() and llm() are used.
  */
 struct grove__dialect_context {
 	/*
@@ -331,10 +331,12 @@ struct grove__dialect_context {
 	/*
 	 * Optional. Turns the messages of a context into plain LLM messages: `fn` gets
 	 * each, and the number of the message it came from (the first, if several were
-	 * merged; SIZE_MAX: it was made up, at `now`). NULL: they already are plain.
+	 * merged; SIZE_MAX: it was made up, at `now`). `marks` has what the rules know about
+	 * the row of each (grove__chain_row); NULL without rules. NULL: they already are
+	 * plain.
 	 */
-	int (*llm)(const struct grove_slice *messages, size_t nr, int64_t now, grove__message_fn *fn,
-		   void *payload);
+	int (*llm)(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
+		   grove__message_fn *fn, void *payload);
 	/*
 	 * Optional. Writes the system message in force after these. Returns 1 if there
 	 * is none. NULL: the agent does not store it.
@@ -641,9 +643,22 @@ struct grove__chain_walk {
 	size_t nr_reasons;
 	bool recorded;            /* a line says what the leaf is: `named`; else it is the last entry */
 	uint32_t named;           /* GROVE_NO_ENTRY: none */
+	bool closed;              /* it begins with the first row, and needs nothing from before it */
 };
 
-/* A conversation determined by rules over the whole log. */
+/* Where a row is in a conversation: not in it, or on the way to its leaf, or also sent. */
+enum grove__chain_place { CHAIN_OFF, CHAIN_PASSED, CHAIN_SENT };
+
+/* What rules know about a row. */
+struct grove__chain_row {
+	size_t message_off, message_len;  /* of its one message, in its value; len 0: ask context.messages() */
+	struct grove_slice alias; /* the id under which a mode shows it; empty: its own */
+	uint8_t mark;             /* what context.llm() must know about it */
+	bool side;                /* of a side chain, which is never a leaf of its log */
+	bool lacks;               /* it keeps an entry that does not exist */
+};
+
+/* A conversation determined by rules over the whole log. Only image/model.h asks them. */
 struct grove__dialect_rules {
 	/* Required. Makes an empty chain. Returns NULL when out of memory. */
 	struct grove__chain *(*new)(uint64_t seed);
@@ -655,74 +670,51 @@ struct grove__dialect_rules {
 	 * GROVE_ENOMEM, GROVE_ETOOBIG.
 	 */
 	int (*add)(struct grove__chain *c, const struct grove__entry *e, const char *id);
-	/* Required. Announces that it will be added soon. Cheap, and changes nothing. */
-	void (*hint)(const struct grove__chain *c, const struct grove__entry *e);
-	/* Required. Announces that there will be `times` as many rows as now. */
-	void (*expect)(struct grove__chain *c, uint64_t times);
-	/* Required. Returns the chain as it was with `nr` rows; NULL when out of memory. */
-	struct grove__chain *(*copy)(const struct grove__chain *c, uint32_t nr);
-	/* Required. */
-	uint32_t (*count)(const struct grove__chain *c);
+	/*
+	 * Required. Announces that a row will be added soon; with `e` NULL, that there will
+	 * be `times` as many as now. Cheap, and changes nothing that can be asked.
+	 */
+	void (*announce)(struct grove__chain *c, const struct grove__entry *e, uint64_t times);
 	/*
 	 * Required. freeze() writes a chain as bytes from `at` (a multiple of
-	 * GROVE__ICE_PAGE) to *end, and thaw() makes a chain from them. The bytes must
-	 * stay as long as the chain, and are written to; the caller verifies that they
-	 * are the same. freeze() returns GROVE_ENOMEM or the result of `fn`, thaw()
+	 * GROVE__ICE_PAGE) to *end, and thaw() makes a chain of `nr` rows from them. The
+	 * bytes must stay as long as the chain, and are written to; the caller verifies that
+	 * they are the same. freeze() returns GROVE_ENOMEM or the result of `fn`, thaw()
 	 * NULL.
 	 */
 	int (*freeze)(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
 		      void *payload);
-	struct grove__chain *(*thaw)(char *bytes, size_t len, uint64_t at);
+	struct grove__chain *(*thaw)(char *bytes, size_t len, uint64_t at, uint32_t nr);
 	/*
-	 * Required. Finds the conversation; the caller frees `rows` and `reasons`.
-	 * GROVE_ENOTFOUND: no such leaf; GROVE_EINVAL: no such mode; GROVE_ENOMEM.
+	 * Required. Finds the conversation as it was with `nr` rows; the caller frees
+	 * `rows` and `reasons`. GROVE_ENOTFOUND: no such leaf; GROVE_EINVAL: no such mode;
+	 * GROVE_ENOMEM.
 	 */
-	int (*walk)(const struct grove__chain *c, const struct grove__chain_ask *ask,
+	int (*walk)(const struct grove__chain *c, uint32_t nr, const struct grove__chain_ask *ask,
 		    struct grove__chain_walk *out);
+	/* Required. Returns the text of a reason, and its place. NULL if the row was not considered. */
+	const char *(*reason)(uint8_t reason, enum grove__chain_place *place);
 	/*
-	 * Required. Returns the text of a reason, and whether it means that the row is
-	 * sent. NULL if the row was not considered.
+	 * Optional. Logs that are long because they were compacted often can be read from
+	 * their last boundary on. Finds it among the lines that begin after the first line
+	 * end in these bytes, and end in them. NULL in place of a line: there is none. NULL
+	 * as a slot: logs are always read as a whole.
 	 */
-	const char *(*reason)(uint8_t reason, bool *sent);
-	/* Required. True if a row with this reason is on the chain, sent or not. */
-	bool (*has)(uint8_t reason);
-	/*
-	 * Optional, all three together. Logs that are long because they were compacted
-	 * often can be read from their last boundary on: bytes that are in every such
-	 * line, whether a line is one, and whether a chain that begins with one needs
-	 * nothing from above it. NULL: logs are always read as a whole.
-	 */
-	const char *boundary_mark;
-	bool (*is_boundary)(struct grove_slice line);
-	bool (*closed)(const struct grove__chain *c);
+	const char *(*boundary)(const char *bytes, size_t len);
 	/*
 	 * Required. Finds the entry that an input belongs below, whatever the leaf is:
 	 * the call that it answers. Returns 1 if there is none.
 	 */
 	int (*call)(const struct grove__chain *c, struct grove_slice json, struct grove_slice *id);
-	/* Required. True for a row of a side chain, which is never a leaf of its log. */
-	bool (*side)(const struct grove__chain *c, uint32_t row);
-	/* Required. Calls `fn` with each row that keeps an entry which does not exist. */
-	int (*lacks)(const struct grove__chain *c, int (*fn)(void *payload, uint32_t row),
-		     void *payload);
-	/*
-	 * Required. Finds the one message of a row in its value; false: use
-	 * context.messages().
-	 */
-	bool (*message)(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len);
+	/* Required. Says what is known about a row. `mode` NULL: the usual one. `out` is zeroed. */
+	void (*row)(const struct grove__chain *c, uint32_t row, const char *mode,
+		    struct grove__chain_row *out);
 	/*
 	 * Required. Returns 0 if the leaf can be moved to a row, or 1 if the rules
 	 * exclude it whatever is written, with the reason in *why. This is about the
 	 * current log, never about an earlier state.
 	 */
 	int (*may_end)(const struct grove__chain *c, uint32_t row, bool own_file, const char **why);
-	/* Required. Returns the id under which a mode (NULL: the usual one) shows a row; empty: its own. */
-	struct grove_slice (*alias)(const struct grove__chain *c, uint32_t row, const char *mode);
-	/* Required. Writes what llm() must know about the rows that messages come from, a byte for each. */
-	void (*marks)(const struct grove__chain *c, const uint32_t *rows, size_t nr, uint8_t *marks);
-	/* Required. Like context.llm(), but also gets these marks. Called without a lock. */
-	int (*llm)(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
-		   grove__message_fn *fn, void *payload);
 };
 
 /* --------------------------------------------------------------------- copy */

@@ -21,7 +21,7 @@ int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 /* --- omp_llm.c, omp_notice.c: what a model is sent --- */
 
 /* Like grove__xcsh_llm(), but nothing is merged or added. */
-int grove__omp_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__omp_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 struct grove__xcsh_wording;
 extern const struct grove__xcsh_wording grove__omp_wording;

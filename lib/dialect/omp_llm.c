@@ -247,13 +247,13 @@ static int tell(struct telling *t, const struct grove__xcsh_message *m)
 	}
 }
 
-int grove__omp_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__omp_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
 {
 	struct telling t = { .fn = fn, .payload = payload };
 	int rc = 0;
 
-	(void)now;
+	(void)marks, (void)now;
 	for (size_t i = 0; !rc && i < nr; i++) {
 		struct grove__xcsh_message m = { messages[i], i, grove__xcsh_form_of(messages[i]) };
 

@@ -85,7 +85,7 @@ int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove
 		       int64_t time, const int64_t *next, const struct grove_slice *edit,
 		       const struct grove__blob_source *blobs,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload);
-int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__pi_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		  int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
 /* pi_system.c */

@@ -386,13 +386,13 @@ static int llm_one(struct grove_slice m, struct grove_buf *out)
 	return rc;
 }
 
-int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__pi_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		  int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
 {
 	struct grove_buf out = GROVE_BUF_INIT;
 	int rc = 0;
 
-	(void)now;
+	(void)marks, (void)now;
 	for (size_t i = 0; i < nr && !rc; i++) {
 		grove__buf_clear(&out);
 		rc = llm_one(messages[i], &out);

@@ -146,7 +146,7 @@ int grove__xcsh_resolve(struct grove_slice line, const struct grove__blob_source
  *
  * Returns 0, GROVE_ENOMEM, or the result of fn.
  */
-int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__xcsh_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		    int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
 /* --- xcsh.c, omp.c: the table --- */

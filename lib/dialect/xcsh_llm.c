@@ -466,7 +466,7 @@ static int tell(struct telling *t, const struct grove__xcsh_turn *turns, size_t 
 	return rc;
 }
 
-int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+int grove__xcsh_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr, int64_t now,
 		    int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
 {
 	struct telling t = { .now = now, .fn = fn, .payload = payload };
@@ -474,6 +474,7 @@ int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	size_t i;
 	int rc = 0;
 
+	(void)marks;
 	for (i = 0; !rc && i < nr; i++) {
 		struct grove__xcsh_message m = { messages[i], i, grove__xcsh_form_of(messages[i]) };
 

@@ -170,8 +170,8 @@ static int write_parts(struct writing *w, const struct grove__image *im, struct 
 	if (!rc)
 		rc = write_at(w, h->headers, im->headers, headers);
 	h->chain = grove__ice_page_up(end);
-	if (!rc && im->chain)
-		rc = im->dialect->rules->freeze(im->chain, h->chain, &end, write_at, w);
+	if (!rc)
+		rc = grove__model_freeze(&im->model, h->chain, &end, write_at, w);
 	h->cwd = end;
 	if (!rc && h->state.has_cwd)
 		rc = write_at(w, h->cwd, im->header.cwd, (size_t)h->state.cwd_len);
@@ -468,24 +468,16 @@ static int map_kept(const char *path, struct grove__image *im)
 	return rc ? 1 : 0;
 }
 
-/* Sets up spine and chain over the mapped bytes. Returns 1 if they are not usable. */
+/* Sets up spine and model over the mapped bytes. Returns 1 if they are not usable. */
 static int thaw_parts(struct grove__image *im, const struct head *h)
 {
 	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len, h->state.tail);
-	struct grove__chain *chain = NULL;
 
 	if (!spine)
 		return 1;
 	grove__spine_free(im->spine);
 	im->spine = spine;
-	if (!im->chain)
-		return 0;
-	chain = im->dialect->rules->thaw(im->ice, im->ice_len, h->chain);
-	if (!chain)
-		return 1;
-	im->dialect->rules->free(im->chain);
-	im->chain = chain;
-	return im->dialect->rules->count(chain) == spine->nr ? 0 : 1;
+	return grove__model_thaw(&im->model, im->ice, im->ice_len, h->chain, spine->nr);
 }
 
 /* Uses all of it, if it is intact and plausible. Returns 1 if it is not. */

@@ -273,7 +273,7 @@ int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im,
 	int rc;
 
 	init(c, im, log, d);
-	rc = grove__image_walk(im, nr, ask, &c->walk, d);
+	rc = grove__model_walk(im, nr, ask, &c->walk, d);
 	c->rows = c->walk.rows;
 	c->nr_rows = c->walk.nr;
 	return rc;

@@ -46,7 +46,7 @@ struct grove__choice {
 int grove__choice_by_path(struct grove__choice *c, struct grove__image *im,
 			  struct grove_store_log *log, uint32_t leaf, bool whole,
 			  struct grove_detail *d);
-/* Chooses by the rules, among the first `nr` rows; returns the same as grove__image_walk(). */
+/* Chooses by the rules, among the first `nr` rows; returns the same as grove__model_walk(). */
 int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im,
 			   struct grove_store_log *log, uint32_t nr,
 			   const struct grove__chain_ask *ask, struct grove_detail *d);

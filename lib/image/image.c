@@ -19,11 +19,8 @@ struct grove__image *grove__image_new(const struct grove__dialect *dialect)
 	im->from = dialect->version;
 	grove__json_want_init(&im->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&im->keep);
-	pthread_rwlock_init(&im->chain_lock, NULL);
 	im->spine = grove__spine_new(seed);
-	if (im->spine && dialect->rules)
-		im->chain = dialect->rules->new(seed);
-	if (!im->spine || (dialect->rules && !im->chain)) {
+	if (grove__model_init(&im->model, dialect, seed) || !im->spine) {
 		grove__image_unref(im);
 		return NULL;
 	}
@@ -42,9 +39,8 @@ void grove__image_unref(struct grove__image *im)
 		return;
 	grove__spine_free(im->spine);
 	grove__arena_release(&im->keep);
-	if (im->chain)
-		im->dialect->rules->free(im->chain);
-	/* spine and chain are in there */
+	grove__model_release(&im->model);
+	/* spine and model are in there */
 	grove__sys_unmap(im->ice, im->ice_len);
 	/*
 	 * it differs from the log: delete the cache, so that the next process need not
@@ -53,7 +49,6 @@ void grove__image_unref(struct grove__image *im)
 	if (im->kept_path && grove__image_spoilt(im))
 		grove__sys_unlink(im->kept_path);
 	free(im->kept_path);
-	pthread_rwlock_destroy(&im->chain_lock);
 	free(im->headers);
 	free(im->spans);
 	grove__buf_release(&im->text);

@@ -7,14 +7,12 @@
 #ifndef GROVE_IMAGE_IMAGE_H
 #define GROVE_IMAGE_IMAGE_H
 
-#include "dialect/dialect.h"
+#include "image/model.h"
 #include "image/runs.h"
 #include "json/lenient.h"
 #include "json/out.h"
 #include "store/store.h"
 #include "tree/tree.h"
-
-#include <pthread.h>
 
 /*
  * Where a value is. Usually it is a line; in a lenient dialect it may begin after
@@ -92,9 +90,7 @@ struct grove__image {
 	uint32_t slot_crc;
 	const char *slot_title, *slot_source;
 
-	/* For dialects with rules over the whole log, else NULL. Readers hold the lock. */
-	struct grove__chain *chain;
-	pthread_rwlock_t chain_lock;
+	struct grove__model model;         /* how the conversation follows from the rows */
 
 	bool may_be_empty;                 /* a log without lines is also a session */
 	bool has_header;
@@ -157,43 +153,6 @@ int grove__image_torn_swallows(const struct grove__image *im, struct grove_store
 /* Returns where a row is, or the header (GROVE_NO_ENTRY). */
 struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row);
 
-/*
- * Computes the conversation in the first `nr` rows; see dialect.h. May be called
- * by many threads at once. Fills *d.
- */
-int grove__image_walk(struct grove__image *im, uint32_t nr, const struct grove__chain_ask *ask,
-		      struct grove__chain_walk *out, struct grove_detail *d);
-void grove__walk_release(struct grove__chain_walk *w);
-
-/*
- * True if rules over the whole log choose the conversation, and with it the
- * leaf. Else the conversation is the path from the root to the leaf, and the leaf
- * is the last entry unless it was moved.
- */
-static inline bool grove__image_ruled(const struct grove__image *im)
-{
-	return im->chain != NULL;
-}
-
-/*
- * rules.c: the questions of struct grove__dialect_rules, asked of an image.
- * grove__rules_llm() and grove__rules_closed() may only be asked where it is ruled.
- */
-
-/* Fills `out` with the id under which a mode shows a row. */
-int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, struct grove_buf *out);
-int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
-		     size_t nr, grove__message_fn *fn, void *payload);
-/* Returns 0 if the leaf can be moved to the row (GROVE_NO_ENTRY: before the first); else as may_end(). */
-int grove__rules_may_end(struct grove__image *im, uint32_t row, bool own_file, const char **why);
-/* Returns 1 if there is no call that the input answers. With the session's lock. */
-int grove__rules_call(struct grove__image *im, struct grove_slice json, struct grove_slice *id);
-/* These two, too. */
-bool grove__rules_side(struct grove__image *im, uint32_t row);
-int grove__rules_lacks(struct grove__image *im, int (*fn)(void *payload, uint32_t row), void *payload);
-/* True if a walk that begins with the image's first row needs nothing from before it. */
-bool grove__rules_closed(struct grove__image *im, const struct grove__chain_walk *w);
-
 /* Returns the rev of what was read; a line that is still being written does not count. */
 static inline uint64_t grove__image_rev(const struct grove__image *im)
 {
@@ -244,9 +203,6 @@ int grove__image_line_near(const struct grove__image *im, struct grove_store_log
 /* Calls `fn` with each piece of text in the value of a row that a person would read. */
 int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
 			void *payload);
-/* Returns the message in the value of a row if its place is known, so that it need not be parsed. */
-bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
-			  struct grove_slice *out);
 /* Checks that the header and the last of `nr` rows are what was indexed. GROVE_ESTALE if not. */
 int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_store_log *log,
 			struct grove_detail *d);

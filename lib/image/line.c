@@ -291,22 +291,6 @@ int grove__image_line(const struct grove__image *im, struct grove_store_log *log
 	return rc ? rc : present(im, log, row, out, value, d);
 }
 
-bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
-			  struct grove_slice *out)
-{
-	size_t off, len;
-	bool known;
-
-	if (!im->chain)
-		return false;
-	pthread_rwlock_rdlock(&im->chain_lock);
-	known = im->dialect->rules->message(im->chain, row, &off, &len) && off + len <= value.len;
-	pthread_rwlock_unlock(&im->chain_lock);
-	if (known)
-		*out = grove__slice(value.ptr + off, len);
-	return known;
-}
-
 int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
 			void *payload)
 {

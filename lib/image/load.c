@@ -88,26 +88,14 @@ struct worker {
 	struct grove_detail d;   /* of this thread's failure */
 };
 
-static void lock_chain(struct grove__image *im)
-{
-	if (im->chain)
-		pthread_rwlock_wrlock(&im->chain_lock);
-}
-
-static void unlock_chain(struct grove__image *im)
-{
-	if (im->chain)
-		pthread_rwlock_unlock(&im->chain_lock);
-}
-
-/* Adds a row for an entry, and what the dialect's rules need. The chain is locked. */
+/* Adds a row for an entry, and what the model notes about it. The model is locked. */
 static int add_row(struct grove__image *im, const struct grove__entry *e,
 		   const struct grove__spot *at)
 {
 	uint32_t row = im->spine->nr;
 	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
 
-	return rc || !im->chain ? rc : im->dialect->rules->add(im->chain, e, grove__spine_id(im->spine, row));
+	return rc ? rc : grove__model_add(&im->model, e, grove__spine_id(im->spine, row));
 }
 
 /* Without a header, the entries provide what it would have said. */
@@ -155,11 +143,11 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 	if (!rc && grove__dialect_cwd_in_entries(im->dialect))
 		rc = take_facts(im, e);
 	if (!rc) {
-		lock_chain(im);
+		grove__model_lock(&im->model);
 		rc = add_row(im, e, &(struct grove__spot){ .pos = pos, .len = line.len,
 							   .line = im->lines,
 							   .crc = grove__crc32c(0, line.ptr, line.len) });
-		unlock_chain(im);
+		grove__model_unlock(&im->model);
 	}
 	if (!rc)
 		rc = grove__tree_link(im->spine, from);
@@ -281,7 +269,7 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 
 /*
  * Handles a value that counts: a header, the slot, or an entry. `bytes` are the value's
- * or its line's, `len` of them. The chain is locked.
+ * or its line's, `len` of them. The model is locked.
  */
 static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
 		      const struct grove__spot *at, const char *bytes, size_t len)
@@ -341,14 +329,13 @@ static int merge_one(struct worker *w, struct found *f)
 }
 
 /* Ids are looked up all over memory, so those needed next are prefetched. */
-static void hint(const struct grove__image *im, const struct found *f)
+static void hint(struct grove__image *im, const struct found *f)
 {
 	if (f->class != LINE_ENTRY)
 		return;
 	if (f->e.has_id)
 		grove__idmap_hint(&im->spine->ids, f->e.id);
-	if (im->chain)
-		im->dialect->rules->hint(im->chain, &f->e);
+	grove__model_announce(&im->model, &f->e, 0);
 }
 
 /* Once typical lines are known, allocates memory for all ids to come. */
@@ -362,8 +349,7 @@ static void expect_more(struct loader *ld, const struct grove_store_run *run)
 		return;
 	ld->expected = true;
 	grove__idmap_expect(&im->spine->ids, im->spine->ids.used * (all / done + 1));
-	if (im->chain)
-		im->dialect->rules->expect(im->chain, all / done + 1);
+	grove__model_announce(&im->model, NULL, all / done + 1);
 }
 
 /* Merges what was found so far; waits until all earlier runs are done. */
@@ -382,7 +368,7 @@ static int merge(struct worker *w)
 	}
 	if (!rc && w->tmp.failed)
 		rc = grove__fail_nomem(&w->d);
-	lock_chain(ld->im);
+	grove__model_lock(&ld->im->model);
 	if (!rc)
 		expect_more(ld, &w->in.run);
 	for (size_t i = 0; i < w->nr && i < HINT_AHEAD && !rc; i++)
@@ -392,7 +378,7 @@ static int merge(struct worker *w)
 			hint(ld->im, &w->found[i + HINT_AHEAD]);
 		rc = merge_one(w, &w->found[i]);
 	}
-	unlock_chain(ld->im);
+	grove__model_unlock(&ld->im->model);
 	w->nr = 0;
 	grove__arena_clear(&w->tmp);
 	return rc;
@@ -600,6 +586,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	struct grove__json_line l;
 	struct grove__runs_long line;
 	uint64_t len;
+	bool whole;
 	int rc;
 
 	if (!w->stream)
@@ -617,7 +604,8 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 		return 0;
 	l = *grove__json_stream_line(w->stream);
 	/* rules over the whole log need more of a line than its few short members */
-	if (im->chain && len <= GROVE__LINE_MAX) {
+	whole = !grove__model_is_path(im->dialect) && len <= GROVE__LINE_MAX;
+	if (whole) {
 		rc = fetch_whole(w, len);
 		if (!rc && grove__json_scan(&im->want, w->in.buf, (size_t)len, true, &l) != JSON_VALUE)
 			rc = grove__fail(&w->d, GROVE_ESTALE, w->ld->path, "was changed");
@@ -628,7 +616,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	}
 	if (rc)
 		return rc;
-	if (im->chain && len <= GROVE__LINE_MAX) {
+	if (whole) {
 		; /* understood already */
 	} else if (l.type == JSON_OBJECT) {
 		f->class = im->dialect->read.index(&l, members->ptr, &w->tmp, &f->e);
@@ -829,9 +817,9 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 		rc = grove__values_whole(v, value);
 	if (rc)
 		return rc;
-	lock_chain(im);
+	grove__model_lock(&im->model);
 	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
-	unlock_chain(im);
+	grove__model_unlock(&im->model);
 	if (rc)
 		return tell_taking(ld, ld->d, rc, &value->at, grove__slice(value->ptr, (size_t)value->at.len));
 	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;

@@ -34,7 +34,7 @@ int grove__messages_each(struct grove__messages *x, int (*fn)(void *payload, str
 		if (e)
 			content = grove__buf_slice(&e->content);
 		x->line = value;
-		if (grove__image_message(c->im, x->row, value, &message))
+		if (grove__model_message(c->im, x->row, value, &message))
 			told = fn(payload, message);
 		else
 			told = c->im->dialect->context.messages(value, grove__spine_kind(s, x->row),

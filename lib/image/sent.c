@@ -117,7 +117,7 @@ int grove__image_sent(struct grove__image *im, struct grove_store_log *log, cons
 	grove__fail_clear(&own);
 	if (grove__log_has_changes(log) && !grove__log_meta_get(log, "leaf", &value, &own))
 		leaf = grove__image_kept_leaf(&value, im->tail);
-	rc = grove__image_ruled(im) ? by_all_rules(&s, leaf, name) : by_path(&s, leaf);
+	rc = grove__model_is_path(im->dialect) ? by_path(&s, leaf) : by_all_rules(&s, leaf, name);
 	grove__buf_release(&value);
 	if (rc)
 		free(s.place);

@@ -529,7 +529,7 @@ int grove__session_submit(struct grove_session *s, const struct grove_slice *jso
 	if (rc)
 		return rc;
 	/* where rules find the leaf, they have to read what is there */
-	if (s->at.dialect->rules)
+	if (!grove__model_is_path(s->at.dialect))
 		rc = grove__submit_drain(s, d);
 	else
 		later.flags |= GROVE__APPEND_LATER;

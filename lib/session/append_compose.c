@@ -397,7 +397,7 @@ static int input_time(struct grove__batch *b, struct grove_slice raw, struct gro
 static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
 {
 	struct grove_slice id;
-	int rc = grove__rules_call(b->s->image, in->json, &id);
+	int rc = grove__model_call(b->s->image, in->json, &id);
 
 	if (!rc)
 		at->parent = id;
@@ -442,7 +442,7 @@ static int judge(struct grove__batch *b, size_t i, const struct grove__input *in
 	struct grove__append_item *it = &b->item[i];
 	enum grove_role role = GROVE_ROLE_NONE;
 
-	it->plain = !grove__image_ruled(b->s->image) && dialect->write.bare && dialect->write.bare(in, &role);
+	it->plain = grove__model_is_path(dialect) && dialect->write.bare && dialect->write.bare(in, &role);
 	if (!it->plain) {
 		struct grove__json_line l;
 		struct grove__arena tmp;
@@ -525,7 +525,7 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 int grove__append_compose(struct grove__batch *b, const struct grove_slice *json, size_t nr)
 {
 	struct grove__input in;
-	int rc = grove__image_ruled(b->s->image) ? grove__session_about(b->s, &b->about, b->d) : 0;
+	int rc = grove__model_is_path(b->s->at.dialect) ? 0 : grove__session_about(b->s, &b->about, b->d);
 
 	if (!rc)
 		rc = first_parent(b);

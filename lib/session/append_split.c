@@ -127,7 +127,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	if (s->held || grove__session_leaf_row(s) == last || !grove__spine_id(sp, last))
 		return 0;
 	spec.leaf.id = ask.leaf = grove__spine_id(sp, last);
-	rc = grove__image_walk(s->image, sp->nr, &ask, &walk, d);
+	rc = grove__model_walk(s->image, sp->nr, &ask, &walk, d);
 	if (rc)
 		return rc;
 	rc = walk.nr ? 0 : 1;
@@ -174,7 +174,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	bool pin;
 	int rc;
 
-	if (!s->at.dialect || !s->at.dialect->rules)
+	if (!s->at.dialect || grove__model_is_path(s->at.dialect))
 		return grove__append_all(s, json, nr, opt, out, d);
 	rc = grove__session_load(s, d);
 	if (rc)
@@ -192,7 +192,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 		return 0;
 	}
 	/* a side chain does not move the main conversation */
-	if (grove__rules_side(s->image, last) && !grove__session_own_file(s)) {
+	if (grove__model_side(&s->image->model, last) && !grove__session_own_file(s)) {
 		s->follows = NULL;
 		return 0;
 	}

@@ -332,7 +332,7 @@ static int copy_path(struct writer *w, uint32_t leaf)
 struct copier {
 	struct writer *w;
 	struct grove__copying *c;
-	bool *wanted;                    /* NULL: all */
+	uint8_t *wanted;                   /* NULL: all */
 	const char *end;                 /* where the copy ends, if the rules would not end there */
 };
 
@@ -362,31 +362,13 @@ static int parent_of(void *payload, struct grove_slice id, struct grove_slice *o
 	return 0;
 }
 
-/* Marks the rows of the conversation that ends at `leaf`, sent or not. */
-static int mark_chain(struct copier *k, uint32_t leaf)
-{
-	struct grove_session *s = k->w->s;
-	struct grove__chain_ask ask = { .leaf = grove__spine_id(s->image->spine, leaf),
-					.own_file = grove__session_own_file(s) };
-	struct grove__chain_walk walk;
-	int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &walk, k->w->d);
-
-	if (rc)
-		return rc;
-	k->wanted = calloc(walk.nr_reasons ? walk.nr_reasons : 1, sizeof(*k->wanted));
-	for (size_t i = 0; k->wanted && i < walk.nr_reasons; i++)
-		k->wanted[i] = s->at.dialect->rules->has(walk.reasons[i]);
-	grove__walk_release(&walk);
-	return k->wanted ? 0 : grove__fail_nomem(k->w->d);
-}
-
 /* Finds where the copy of all records has to end, if that was chosen: it is copied as well. */
 static int find_chosen(struct copier *k)
 {
 	struct grove_session *s = k->w->s;
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
 	struct grove__chain_walk walk;
-	int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &walk, k->w->d);
+	int rc = grove__model_walk(s->image, s->image->spine->nr, &ask, &walk, k->w->d);
 
 	if (rc)
 		return rc;
@@ -439,12 +421,14 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	struct grove__rows rows;
 	struct grove_slice value, message;
 	uint32_t row, last = GROVE_NO_ENTRY;
-	int rc = leaf == GROVE_NO_ENTRY ? find_chosen(k) : mark_chain(k, leaf);
+	int rc = leaf == GROVE_NO_ENTRY
+			 ? find_chosen(k)
+			 : grove__model_mark(im, leaf, grove__session_own_file(w->s), &k->wanted, w->d);
 
 	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
 		if (k->wanted && !k->wanted[i])
 			continue;
-		rc = dialect->copy->add(k->c, im->chain, i);
+		rc = dialect->copy->add(k->c, im->model.chain, i);
 		if (!rc)
 			last = i;
 		rc = rc == 1 ? 0 : rc;
@@ -460,7 +444,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
 		size_t start = w->bytes.len;
 
-		if (!grove__image_message(im, row, value, &message))
+		if (!grove__model_message(im, row, value, &message))
 			message = grove__slice(NULL, 0);
 		rc = dialect->copy->line(k->c, value, message, row == last, now, &w->bytes);
 		if (rc < 0) {
@@ -516,7 +500,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 
 	if (leaf != GROVE_NO_ENTRY)
 		ask.leaf = grove__spine_id(im->spine, leaf);
-	rc = grove__image_walk(im, im->spine->nr, &ask, &walk, w->d);
+	rc = grove__model_walk(im, im->spine->nr, &ask, &walk, w->d);
 	if (rc)
 		return rc;
 	w->total = walk.nr;

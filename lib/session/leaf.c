@@ -57,7 +57,7 @@ static int persist(struct grove_session *s, uint32_t row, const struct grove_lea
 static int check_end(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
 	const char *why;
-	int rc = grove__rules_may_end(s->image, row, grove__session_own_file(s), &why);
+	int rc = grove__model_may_end(s->image, row, grove__session_own_file(s), &why);
 
 	if (rc == 1)
 		return grove__fail(d, GROVE_ENOTSUP, s->at.path, "the leaf cannot be %.60s: %s",
@@ -106,25 +106,22 @@ static int look_for(struct grove_session *s, const char *id, const struct grove_
 	return grove__session_find(s, id, row, d);
 }
 
-/* True if the current conversation goes through this entry. */
+/* Returns 0 if the current conversation goes through this entry. */
 static int on_conversation(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
-	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	bool path = grove__model_is_path(s->at.dialect);
 	uint32_t at = grove__session_leaf_row(s);
-	struct grove__chain_walk w;
-	bool found = at == row;
+	uint8_t *marks;
+	bool found;
+	int rc;
 
-	if (!grove__image_ruled(s->image)) {
-		for (; at != GROVE_NO_ENTRY && !found; at = grove__spine_parent(s->image->spine, at))
-			found = at == row;
-	} else if (!found) {
-		int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &w, d);
-
-		if (rc)
-			return rc;
-		found = s->at.dialect->rules->has(w.reasons[row]);
-		grove__walk_release(&w);
-	}
+	if (at == row)
+		return 0;
+	rc = grove__model_mark(s->image, path ? at : GROVE_NO_ENTRY, grove__session_own_file(s), &marks, d);
+	if (rc)
+		return rc;
+	found = marks[row];
+	free(marks);
 	return found ? 0 : grove__fail(d, GROVE_ENOTFOUND, s->at.path,
 				       "Entry %.60s is not part of the conversation",
 				       grove__spine_id(s->image->spine, row));

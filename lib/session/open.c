@@ -344,7 +344,7 @@ static int leaf_by_rules(struct grove_session *s, uint32_t *row, struct grove_de
 
 	if (s->ruled != s->image || s->ruled_at != nr) {
 		s->ruled = NULL;
-		rc = grove__image_walk(s->image, nr, &ask, &w, d);
+		rc = grove__model_walk(s->image, nr, &ask, &w, d);
 		if (rc)
 			return rc;
 		s->ruled = s->image;
@@ -364,7 +364,7 @@ bool grove__session_own_file(const struct grove_session *s)
 /* A leaf that was moved in this handle comes first, then the rules, then the last line. */
 int grove__session_find_leaf(struct grove_session *s, uint32_t *row, struct grove_detail *d)
 {
-	if (!s->moved && grove__image_ruled(s->image))
+	if (!s->moved && !grove__model_is_path(s->at.dialect))
 		return leaf_by_rules(s, row, d);
 	*row = s->moved ? s->leaf : grove__tree_last(s->image->spine);
 	return 0;

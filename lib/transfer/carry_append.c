@@ -259,7 +259,7 @@ static bool is_below(const struct taking *t, const struct grove__carry_line *l)
  */
 static bool leads_away(struct taking *t, struct grove_slice *target)
 {
-	bool ruled = grove__image_ruled(t->s->image), away = false, forgotten = t->s->kept;
+	bool ruled = !grove__model_is_path(t->s->at.dialect), away = false, forgotten = t->s->kept;
 
 	for (size_t i = 0; i < t->nr_taken; i++) {
 		struct taken *k = &t->taken[i];
@@ -292,13 +292,13 @@ static int compose_pin(struct taking *t, const char *target)
 
 	slice = grove__buf_slice(&json);
 	if (!rc) {
-		b = grove__append_batch_get(t->s, 1, grove__image_ruled(t->s->image) ? NULL : &opt, t->d);
+		b = grove__append_batch_get(t->s, 1, grove__model_is_path(t->s->at.dialect) ? &opt : NULL, t->d);
 		rc = b ? grove__append_compose(b, &slice, 1) : grove__fail_nomem(t->d);
 	}
 	if (!rc) {
 		line = grove__buf_slice(&b->lines);
 		/* the target may be one of the lines that come with it */
-		if (!grove__image_ruled(t->s->image) && strcmp(target, leaf))
+		if (grove__model_is_path(t->s->at.dialect) && strcmp(target, leaf))
 			rc = t->c->at.dialect->write.relink(line, grove__slice_str(target), NULL, &t->pin);
 		else
 			rc = grove__buf_add_slice(&t->pin, line);

@@ -169,16 +169,6 @@ static int on_converted(void *payload, size_t from, struct grove_slice json)
 	return t->message(t, json, from == SIZE_MAX ? GROVE_NO_ENTRY : t->kept.row[from]);
 }
 
-/* For dialects whose messages already are plain LLM messages. */
-static int tell_unchanged(struct teller *t)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < t->kept.nr && !rc; i++)
-		rc = on_converted(t, i, t->kept.list[i]);
-	return rc;
-}
-
 static int tell_messages(struct teller *t)
 {
 	struct grove__image *im = t->c->choice.im;
@@ -200,13 +190,9 @@ static int tell_messages(struct teller *t)
 	} else if (dialect->context.settle) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_converted, t);
 	}
-	/* with rules, what a model is sent depends on the records that contain the messages */
-	if (!rc && t->llm && grove__image_ruled(im))
-		rc = grove__rules_llm(im, t->kept.row, t->kept.list, t->kept.nr, on_converted, t);
-	else if (!rc && t->llm && dialect->context.llm)
-		rc = dialect->context.llm(t->kept.list, t->kept.nr, grove__sys_now_ms(), on_converted, t);
-	else if (!rc && t->llm)
-		rc = tell_unchanged(t);
+	if (!rc && t->llm)
+		rc = grove__model_llm(im, t->kept.row, t->kept.list, t->kept.nr, grove__sys_now_ms(),
+				      on_converted, t);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->c->choice.d) : rc;
 }
 
@@ -252,7 +238,7 @@ static int explain_walk(struct teller *t)
 
 	for (size_t i = 0; i < c->walk.nr_reasons && !rc; i++) {
 		bool sent;
-		const char *why = c->im->dialect->rules->reason(c->walk.reasons[i], &sent);
+		const char *why = grove__model_reason(c->im, c->walk.reasons[i], &sent);
 
 		if (why)
 			rc = t->reason(t, &(struct grove_context_reason){ .entry = (uint32_t)i, .included = sent,
@@ -263,7 +249,7 @@ static int explain_walk(struct teller *t)
 
 static int explain(struct teller *t)
 {
-	return grove__image_ruled(t->c->choice.im) ? explain_walk(t) : explain_path(t);
+	return grove__model_is_path(t->c->choice.im->dialect) ? explain_path(t) : explain_walk(t);
 }
 
 /* --- by rules over the whole log --- */
@@ -319,7 +305,7 @@ static void justify(struct teller *t, const struct grove_view *v, const struct g
 		t->rule = GROVE_LEAF_BY_CALLER;
 	} else if (v->moved) {
 		t->rule = v->kept ? GROVE_LEAF_BY_STORE : GROVE_LEAF_BY_HANDLE;
-	} else if (grove__image_ruled(v->image)) {
+	} else if (!grove__model_is_path(v->image->dialect)) {
 		t->rule = w->recorded ? GROVE_LEAF_BY_LAST_PROMPT : GROVE_LEAF_BY_LAST_ENTRY;
 		t->by = w->recorded ? w->named : leaf;
 	} else {
@@ -336,7 +322,7 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 		  uint32_t *leaf, struct grove_detail *d)
 {
 	struct grove__messages *c = t->c;
-	bool ruled = grove__image_ruled(v->image);
+	bool ruled = !grove__model_is_path(v->image->dialect);
 	int rc = ruled ? 0 : context_leaf(v, opt, leaf, d);
 
 	if (rc)
@@ -404,7 +390,7 @@ static void write_id(struct writer *w, uint32_t row)
 		grove__out_string(&w->ids, NULL, NULL);
 		return;
 	}
-	grove__out_fail(&w->ids, grove__rules_name(w->t.c->choice.im, row, w->t.mode, &w->id));
+	grove__out_fail(&w->ids, grove__model_name(w->t.c->choice.im, row, w->t.mode, &w->id));
 	grove__out_slice(&w->ids, NULL, grove__buf_slice(&w->id));
 }
 
@@ -572,7 +558,7 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 		return rc;
 	rc = grove__message_head(&members, PREVIEW_MAX, &r->role, &r->text);
 	if (!rc && is_named(t, row)) {
-		rc = grove__rules_name(t->c->choice.im, row, t->mode, &r->id);
+		rc = grove__model_name(t->c->choice.im, row, t->mode, &r->id);
 		m.id = r->id.ptr;
 	}
 	if (rc)

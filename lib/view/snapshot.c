@@ -365,10 +365,7 @@ static int find_path(struct shot *t)
 	if (rc)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
 	t->leaf = grove__tree_leaf(t->s, leaf);
-	if (grove__image_ruled(t->v->image) && t->leaf != GROVE_NO_ENTRY)
-		rc = grove__view_conversation(t->v, t->leaf, true, &path);
-	else
-		rc = grove__tree_path(t->s, t->leaf, &path.at, &path.nr);
+	rc = grove__view_conversation(t->v, t->leaf, true, &path);
 	t->path = path.at;
 	t->nr_path = path.nr;
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;

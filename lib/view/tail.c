@@ -23,30 +23,6 @@
 #define THREADS 2
 #define WORTH ((uint64_t)1 << 20)        /* bytes that must be above it for this to pay */
 
-/* Returns the offset of the last line among `len` bytes that is a boundary, or -1. */
-static int64_t last_boundary(const struct grove_session *s, const char *buf, size_t len)
-{
-	const char *mark = s->at.dialect->rules->boundary_mark, *end = buf + len, *p = end;
-	size_t n = strlen(mark);
-
-	while (p > buf) {
-		const char *hit = NULL, *q = buf, *start, *stop;
-
-		while (q < p && (q = memmem(q, (size_t)(p - q), mark, n)))
-			hit = q++;
-		if (!hit)
-			return -1;
-		start = memrchr(buf, '\n', (size_t)(hit - buf));
-		stop = memchr(hit, '\n', (size_t)(end - hit));
-		/* a line that begins before the buffer comes with the previous chunk */
-		if (start && stop && s->at.dialect->rules->is_boundary(grove__slice(start + 1,
-								  (size_t)(stop - start - 1))))
-			return start + 1 - buf;
-		p = hit;
-	}
-	return -1;
-}
-
 /* A search for the last boundary, shared by threads: chunk 0 is the last, and so on. */
 struct search {
 	struct grove_session *s;
@@ -81,16 +57,16 @@ static void search_chunk(struct search *h, uint64_t i, char *buf)
 	uint64_t until = i ? end + OVERLAP : end;
 	struct grove_detail d;
 	int rc = grove__log_fetch(h->s->log, from, 0, buf, (size_t)(until - from), &d);
-	int64_t at = rc ? -1 : last_boundary(h->s, buf, (size_t)(until - from));
+	const char *at = rc ? NULL : grove__model_boundary(h->s->at.dialect)(buf, (size_t)(until - from));
 
 	pthread_mutex_lock(&h->lock);
 	if (rc && !h->rc) {
 		h->rc = rc;
 		h->d = d;
 	}
-	if (at >= 0 && i < h->hit) {
+	if (at && i < h->hit) {
 		h->hit = i;
-		h->pos = from + (uint64_t)at;
+		h->pos = from + (uint64_t)(at - buf);
 	}
 	pthread_mutex_unlock(&h->lock);
 }
@@ -175,9 +151,9 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 	if (!rc && (im->by_line || !im->spine->nr || hangs_above(im->spine)))
 		rc = 1;
 	if (!rc)
-		rc = grove__image_walk(im, im->spine->nr, &ask, &w, d);
+		rc = grove__model_walk(im, im->spine->nr, &ask, &w, d);
 	if (!rc) {
-		enough = grove__rules_closed(im, &w);
+		enough = w.closed;
 		grove__walk_release(&w);
 		rc = enough ? 0 : 1;
 	}
@@ -196,8 +172,7 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 int grove__tail_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d)
 {
-	bool whole = s->image || !s->log || !s->at.dialect->rules ||
-		     !s->at.dialect->rules->boundary_mark ||
+	bool whole = s->image || !s->log || !grove__model_boundary(s->at.dialect) ||
 		     (opt && (opt->leaf || opt->flags & ~(GROVE_CONTEXT_LLM | GROVE_CONTEXT_PARTS)));
 	struct grove_store_log_stat st;
 	struct grove_view *v;

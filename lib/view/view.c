@@ -54,7 +54,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	/* if finding the leaf takes a walk, it is found on first use */
 	v->moved = s->moved;
 	v->kept = s->kept;
-	v->has_leaf = s->moved || !grove__image_ruled(s->image);
+	v->has_leaf = s->moved || grove__model_is_path(s->at.dialect);
 	if (v->has_leaf)
 		v->leaf = grove__session_leaf_row(s);
 	v->name = grove__image_name(s->image);
@@ -113,7 +113,7 @@ int grove__view_leaf(struct grove_view *v, uint32_t *leaf)
 	pthread_mutex_lock(&v->lock);
 	if (!v->has_leaf) {
 		v->leaf = GROVE_NO_ENTRY;
-		rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
+		rc = grove__model_walk(v->image, v->nr, &ask, &w, NULL);
 		if (!rc) {
 			v->leaf = w.leaf;
 			v->has_leaf = true;
@@ -134,14 +134,14 @@ int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, stru
 	int rc;
 
 	/* an entry without an id can only be reached through its parents */
-	if (!grove__image_ruled(v->image) || (to != GROVE_NO_ENTRY && !grove__spine_id(v->image->spine, to)))
+	if (grove__model_is_path(v->image->dialect) || (to != GROVE_NO_ENTRY && !grove__spine_id(v->image->spine, to)))
 		return grove__tree_path(v->image->spine, to, &out->at, &out->nr);
 	rc = grove__view_leaf(v, &leaf);
 	if (rc)
 		return rc;
 	if (to != leaf)
 		ask.leaf = to == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(v->image->spine, to);
-	rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
+	rc = grove__model_walk(v->image, v->nr, &ask, &w, NULL);
 	if (rc)
 		return rc;
 	*out = (struct grove_rows){ w.rows, w.nr };

@@ -173,7 +173,7 @@ static int tell_leaf(struct grove__watched *w, uint64_t from, struct grove_detai
 	uint64_t rev = grove__image_rev(im);
 	uint32_t row, leaf;
 
-	if (!grove__image_ruled(im))
+	if (grove__model_is_path(im->dialect))
 		return 0;
 	for (row = row_from(im->spine, from); row < im->spine->nr; row++)
 		if (grove__spine_flags(im->spine, row) & ROW_ASIDE)

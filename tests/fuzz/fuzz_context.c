@@ -22,7 +22,7 @@ static int ask(struct grove_session *s, const struct grove_context_options *opt,
 	rc = grove_view_context(v, opt, grove_buf_sink(out));
 	grove_view_error(v, &d);
 	grove_view_unref(v);
-	if (rc == GROVE_ENOTFOUND && opt->leaf && s->image->chain)
+	if (rc == GROVE_ENOTFOUND && opt->leaf && s->image->model.chain)
 		return rc;
 	if (rc)
 		fprintf(stderr, "%d: %s\n", rc, d.message);

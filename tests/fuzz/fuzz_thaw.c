@@ -21,7 +21,6 @@ struct frozen {
 	struct ice file;
 	struct grove__ice ice;
 	uint64_t chain;
-	bool has_chain;
 };
 
 static int put(void *payload, uint64_t at, const void *ptr, size_t len)
@@ -33,12 +32,10 @@ static void freeze(const struct grove__image *im, struct frozen *f)
 {
 	uint64_t end = 0;
 
-	f->has_chain = im->chain != NULL;
 	ice_init(&f->file);
 	CHECK(!grove__spine_freeze(im->spine, GROVE__ICE_PAGE, &f->ice, put, f));
 	f->chain = grove__ice_page_up(f->ice.end);
-	if (im->chain)
-		CHECK(!im->dialect->rules->freeze(im->chain, f->chain, &end, put, f));
+	CHECK(!grove__model_freeze(&im->model, f->chain, &end, put, f));
 	/* something follows, as in a file: room that was never written may come last */
 	CHECK(!put(f, f->ice.end > end ? f->ice.end : end, "", 1));
 	ice_end(&f->file);
@@ -48,20 +45,13 @@ static void freeze(const struct grove__image *im, struct frozen *f)
 static bool thaw(struct grove__image *im, struct frozen *f)
 {
 	struct grove__spine *spine = grove__spine_thaw(&f->ice, f->file.ptr, f->file.len, im->tail);
-	struct grove__chain *chain = spine && f->has_chain ? im->dialect->rules->thaw(f->file.ptr, f->file.len, f->chain) : NULL;
 
-	if (!spine || (f->has_chain && (!chain || im->dialect->rules->count(chain) != spine->nr))) {
+	if (!spine || grove__model_thaw(&im->model, f->file.ptr, f->file.len, f->chain, spine->nr)) {
 		grove__spine_free(spine);
-		if (chain)
-			im->dialect->rules->free(chain);
 		return false;
 	}
 	grove__spine_free(im->spine);
 	im->spine = spine;
-	if (chain) {
-		im->dialect->rules->free(im->chain);
-		im->chain = chain;
-	}
 	return true;
 }
 

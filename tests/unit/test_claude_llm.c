@@ -45,7 +45,7 @@ static struct told tell(struct world *w, const char *const *messages, size_t nr,
 		any |= marks[i];
 		in[i] = grove__slice_str(quoted(w, text));
 	}
-	assert_int_equal(grove__claude_llm(in, any ? marks : NULL, nr, listen, &t), 0);
+	assert_int_equal(grove__claude_llm(in, any ? marks : NULL, nr, 0, listen, &t), 0);
 	return t;
 }
 
@@ -207,7 +207,7 @@ static void an_answer_of_the_listener_ends_it(void **state)
 	struct told t = { .stop_at = 2 };
 
 	(void)state;
-	assert_int_equal(grove__claude_llm(&in, NULL, 1, listen, &t), GROVE_ECANCELLED);
+	assert_int_equal(grove__claude_llm(&in, NULL, 1, 0, listen, &t), GROVE_ECANCELLED);
 	grove__buf_release(&t.order);
 	grove__buf_release(&t.last);
 }

@@ -76,22 +76,14 @@ static void check_rules(const struct grove__dialect *d)
 	REQUIRED_IN(d, rules, new);
 	REQUIRED_IN(d, rules, free);
 	REQUIRED_IN(d, rules, add);
-	REQUIRED_IN(d, rules, hint);
-	REQUIRED_IN(d, rules, expect);
-	REQUIRED_IN(d, rules, copy);
-	REQUIRED_IN(d, rules, count);
+	REQUIRED_IN(d, rules, announce);
 	REQUIRED_IN(d, rules, freeze);
 	REQUIRED_IN(d, rules, thaw);
 	REQUIRED_IN(d, rules, walk);
 	REQUIRED_IN(d, rules, reason);
-	REQUIRED_IN(d, rules, has);
 	REQUIRED_IN(d, rules, call);
-	REQUIRED_IN(d, rules, side);
-	REQUIRED_IN(d, rules, lacks);
-	REQUIRED_IN(d, rules, message);
+	REQUIRED_IN(d, rules, row);
 	REQUIRED_IN(d, rules, may_end);
-	REQUIRED_IN(d, rules, alias);
-	REQUIRED_IN(d, rules, llm);
 	REQUIRED_IN(d, copy, new);
 	REQUIRED_IN(d, copy, free);
 	REQUIRED_IN(d, copy, add);
@@ -177,9 +169,7 @@ static void slots_that_need_each_other_stand_together(void **state)
 		needs(d, "rules say who wrote a line", !r == !d->write.written_by);
 		needs(d, "copies go by the rules' rows", !d->copy || r);
 		needs(d, "rules take the place of a path", !r || (!c->sets && !c->first_kept && !c->edits &&
-								   !c->settle && !c->llm && !c->system));
-		needs(d, "boundaries are found and judged",
-		      !r || (!r->boundary_mark == !r->is_boundary && !r->boundary_mark == !r->closed));
+								   !c->settle && !c->system));
 	}
 }
 

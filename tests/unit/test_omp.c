@@ -63,7 +63,7 @@ typedef int step(const struct grove_slice *messages, size_t nr,
 static int llm(const struct grove_slice *messages, size_t nr,
 	       int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
 {
-	return grove__omp_llm(messages, nr, 0, fn, payload);
+	return grove__omp_llm(messages, NULL, nr, 0, fn, payload);
 }
 
 static int listen(void *payload, size_t from, struct grove_slice message)

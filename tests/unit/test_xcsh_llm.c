@@ -73,7 +73,7 @@ static void check_told(const char *expect, const char *const *messages, size_t n
 		copies[i] = quoted(messages[i]);
 		in[i] = grove__slice_str(copies[i]);
 	}
-	assert_int_equal(grove__xcsh_llm(in, nr, NOW, listen, &t), 0);
+	assert_int_equal(grove__xcsh_llm(in, NULL, nr, NOW, listen, &t), 0);
 	assert_string_equal(t.lines.ptr ? t.lines.ptr : "", want);
 	own_bytes = t.nr_own;
 	grove__buf_release(&t.lines);
@@ -301,7 +301,7 @@ static void check_summary(const char *message, const char *summary, const char *
 	struct told t = { .in = &in };
 	const char *tag;
 
-	assert_int_equal(grove__xcsh_llm(&in, 1, NOW, listen, &t), 0);
+	assert_int_equal(grove__xcsh_llm(&in, NULL, 1, NOW, listen, &t), 0);
 	text = grove__slice(t.lines.ptr + 2, t.lines.len - 3);
 	text = grove__json_get(grove__json_at(grove__json_get(text, "content"), 0), "text");
 	assert_int_equal(grove__json_text(&b, text), 0);
@@ -544,7 +544,7 @@ static void a_listener_that_has_heard_enough_ends_it(void **state)
 	struct told t = { .in = in, .stop_at = 2 };
 
 	(void)state;
-	assert_int_equal(grove__xcsh_llm(in, 3, NOW, listen, &t), GROVE_ECANCELLED);
+	assert_int_equal(grove__xcsh_llm(in, NULL, 3, NOW, listen, &t), GROVE_ECANCELLED);
 	assert_int_equal(t.nr, 1);
 	grove__buf_release(&t.lines);
 	free(m);
@@ -620,7 +620,7 @@ static void every_call_is_answered_at_once_whatever_the_order(void **state)
 			copies[i] = quoted(text);
 			in[i] = grove__slice_str(copies[i]);
 		}
-		assert_int_equal(grove__xcsh_llm(in, nr, NOW, hear, &j), 0);
+		assert_int_equal(grove__xcsh_llm(in, NULL, nr, NOW, hear, &j), 0);
 		assert_string_equal(j.open, "");
 		for (i = 0; i < nr; i++) {
 			assert_true(j.seen[i] >= 1);

@@ -1,7 +1,7 @@
-// Builds the viewer into dist/, where the server's build takes it from: one page, and code, style and worker
-// with a hash of their content in the name. `--tests` builds the unit tests into dist-test/
-// instead, `--single` the page of a session as one file into dist-single/ (dist/ has it, too: export.html). The build fails when a part grows past its gate: what is loaded before the first text is
-// painted must stay small.
+// Builds the viewer into dist/, where the server's build takes it from: one page, and code, style and worker with a
+// hash of their content in the name. `--tests` builds the unit tests into dist-test/ instead, `--single` the page of
+// a session as one file into dist-single/ (it is in dist/ too, as export.html). The build fails when a part grows
+// past its gate: what is loaded before the first text is painted must stay small.
 import * as esbuild from 'esbuild';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';

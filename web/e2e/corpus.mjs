@@ -189,7 +189,8 @@ const DIFF = ` 38   async open(req: Request, sink: Sink) {
 const TEST_OUTPUT = ` \u001b[1;31mFAIL\u001b[0m  test/stream.test.ts
   \u001b[32m✓\u001b[0m \u001b[90msends head on a fresh connect (4 ms)\u001b[0m
   \u001b[31m✗ replays after reconnect (31 ms)\u001b[0m
-      \u001b[90mexpected\u001b[0m \u001b[32m[1841, 1842]\u001b[0m \u001b[90mgot\u001b[0m \u001b[31m[1840, 1841, 1842]\u001b[0m
+      \u001b[90mexpected\u001b[0m \u001b[32m[1841, 1842]\u001b[0m \
+\u001b[90mgot\u001b[0m \u001b[31m[1840, 1841, 1842]\u001b[0m
 
 Command exited with code 1`;
 
@@ -248,7 +249,9 @@ export function showpiece(now) {
   s.leaf = fork1;
   const findings = s.user('Write down what you found', 15 * 60e3);
   s.say(
-    'The stream starts at the newest event on every connect; `Last-Event-ID` is read nowhere.\n\n| place | reads the id |\n|---|---|\n| `stream.ts` | no |\n| `gateway.ts` | passes it on |\n| `proxy.conf` | strips it |\n\n- [x] reproduced\n- [ ] fixed',
+    'The stream starts at the newest event on every connect; `Last-Event-ID` is read nowhere.\n\n| place ' +
+      '| reads the id |\n|---|---|\n| `stream.ts` | no |\n| `gateway.ts` | passes it on |\n| `proxy.conf` ' +
+      '| strips it |\n\n- [x] reproduced\n- [ ] fixed',
   );
   s.label(findings, 'findings');
   const kept = findings;
@@ -256,7 +259,9 @@ export function showpiece(now) {
     'compaction',
     {
       summary:
-        '## Goal\nResume event streams after sleep.\n\n## Findings\n- `open()` ignores `Last-Event-ID`.\n- The ring keeps 1,000 events.\n\n## Next\nReplay from the ring, `reset` when the client is older.',
+        '## Goal\nResume event streams after sleep.\n\n## Findings\n- `open()` ignores `Last-Event-ID`.\n' +
+        '- The ring keeps 1,000 events.\n\n## Next\nReplay from the ring, `reset` when the client is ' +
+        'older.',
       firstKeptEntryId: kept,
       tokensBefore: 148_200,
     },
@@ -290,11 +295,15 @@ export function showpiece(now) {
   s.say('The service starts, but the gateway can’t reach it: port 7070 is taken by the metrics agent.');
   s.leaf = seam;
   const main = s.user(
-    'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it saw. No polling, and don’t grow memory without a bound.',
+    'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it ' +
+      'saw. No polling, and don’t grow memory without a bound.',
     14 * 60e3,
   );
   s.say(
-    'The browser already does its half: on reconnect it sends `Last-Event-ID`. We drop it in `open()` and start from the newest event. Two changes are enough:\n\n1. Give every event the session’s `rev` as its id, and keep the last few in a ring.\n2. On connect, replay everything after that id. If it is older than the ring, send one `reset` so that the client reloads.',
+    'The browser already does its half: on reconnect it sends `Last-Event-ID`. We drop it in `open()` ' +
+      'and start from the newest event. Two changes are enough:\n\n1. Give every event the session’s `rev` ' +
+      'as its id, and keep the last few in a ring.\n2. On connect, replay everything after that id. If it ' +
+      'is older than the ring, send one `reset` so that the client reloads.',
     { thinking: 'The header is there. What matters is the bound: a ring by count does not bound bytes.', output: 812 },
   );
   s.read = 56_000;
@@ -414,7 +423,10 @@ export function showpiece(now) {
   );
   s.steps(4, rnd);
   s.say(
-    'Done: replay is bounded by 4 MiB a stream. A client that was away for longer gets one `reset` and reloads the snapshot.\n\n```ts\nexport class Ring {\n  push(e: Event): void {\n    this.bytes += e.size;\n    while (this.bytes > LIMIT) this.bytes -= this.list.shift()!.size; // oldest first\n  }\n}\n```',
+    'Done: replay is bounded by 4 MiB a stream. A client that was away for longer gets one `reset` and ' +
+      'reloads the snapshot.\n\n```ts\nexport class Ring {\n  push(e: Event): void {\n    this.bytes += ' +
+      'e.size;\n    while (this.bytes > LIMIT) this.bytes -= this.list.shift()!.size; // oldest first\n  ' +
+      '}\n}\n```',
     { output: 1140, wait: 7700 },
   );
   s.main = main;

@@ -135,7 +135,8 @@ let missed = 0;
 function tell(what, got, goal, ok, more = '') {
   if (!ok) missed++;
   console.log(
-    `${ok ? 'met   ' : 'MISSED'} ${what.padEnd(44)} ${String(got).padStart(12)}  goal ${goal}${more ? `   (${more})` : ''}`,
+    `${ok ? 'met   ' : 'MISSED'} ${what.padEnd(44)} ${String(got).padStart(12)}  goal ${goal}` +
+      (more ? `   (${more})` : ''),
   );
 }
 const note = (what, got) => console.log(`       ${what.padEnd(44)} ${String(got).padStart(12)}`);

@@ -33,6 +33,8 @@ const grove = value('--grove') ?? new URL('../../build/grove', import.meta.url).
 const only = value('-k');
 const long = args.includes('--long');
 const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+const ROW_LABEL =
+  /^(You|Assistant|Compacted|Workers|Tool|Change|Leaf|Not shown|Summary of a branch)(, \d+:\d\d(, .+)?)?$/s;
 const NEEDLE = 'xyzzy-needle-4711';
 
 if (!existsSync(process.env.CHROMIUM ?? '/usr/bin/chromium')) {
@@ -335,7 +337,8 @@ scenario('J goes from prompt to prompt', async (w, s) => {
     [
       'Show me where the id is dropped',
       'Write down what you found',
-      'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it saw. No polling, and don’',
+      'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it ' +
+        'saw. No polling, and don’',
     ].map((x, i) => (i === 2 ? seen[2] : x)),
   );
   assert.match(seen[2], /^The dashboard loses/);
@@ -385,7 +388,7 @@ scenario(
     const seam = s.lines.find((l) => l.type === 'compaction'),
       told = JSON.parse(w.run('context', s.id, '--explain', '--json'));
     const p = await page(w, `/s/${s.id}/e/${seam.id}`);
-    await wait(p, () => /but for the last/.test(document.querySelector('article.on .seam')?.textContent ?? ''));
+    await wait(p, () => /sees only the last/.test(document.querySelector('article.on .seam')?.textContent ?? ''));
     const top = await settled(() =>
       p.evaluate(() =>
         Math.round(
@@ -565,7 +568,8 @@ function askPi(question) {
 }
 
 scenario(
-  'continue from a prompt in the middle: said first, then done; its text comes back, what follows is a branch, the agent resumes there',
+  'continue from a prompt in the middle: said first, then done; its text comes back, what follows is a ' +
+    'branch, the agent resumes there',
   async (w) => {
     const s = new PiSession('Replay me', '/home/ana/scratch', Date.now() - 7200e3);
     s.user('first prompt');
@@ -1259,7 +1263,8 @@ scenario(
     const s = new PiSession('أحداث البث', '/home/ana/a-project-with-a-rather-long-name', Date.now() - 3600e3);
     const first = s.user('لماذا تضيع الأحداث عندما ينام الحاسوب؟ استأنف البث من آخر حدث.');
     s.say(
-      `مرحبا:\n\n- أول\n- ثان\n\nまた中文${'没有空格的很长的句子'.repeat(30)}\n\n${'Donaudampfschiff'.repeat(40)}\n\n| n | text |\n|--:|---|\n| 1000 | ${'cell '.repeat(30)} |\n\n> a quote`,
+      `مرحبا:\n\n- أول\n- ثان\n\nまた中文${'没有空格的很长的句子'.repeat(30)}\n\n${'Donaudampfschiff'.repeat(40)}\n\n| ` +
+        `n | text |\n|--:|---|\n| 1000 | ${'cell '.repeat(30)} |\n\n> a quote`,
     );
     s.tools([{ name: 'bash', args: { command: 'x'.repeat(300) }, out: 'y'.repeat(4000) }]);
     s.say('The end.');
@@ -1486,7 +1491,8 @@ scenario('states: loading, nothing found with the nearest word, damaged, not ren
   assert.match(
     await text(p, '.band.red'),
     new RegExp(
-      `3 lines are not JSON, and the last one is cut off\\. They are kept and skipped\\.\\s*grove check --fix --dry-run ${broken.id.slice(0, 8)}`,
+      `3 lines are not JSON, and the last one is cut off\\. They are kept and skipped\\.\\s*grove check ` +
+        `--fix --dry-run ${broken.id.slice(0, 8)}`,
     ),
   );
   assert.match(await text(p, '.flow'), /last answer/);
@@ -1659,14 +1665,7 @@ scenario(
       Array.from(places, (_, k) => places[0] + k),
     );
     assert.ok(
-      told.feed.every(
-        ([label, k, n]) =>
-          /^(You|Assistant|Compacted|Workers|Tool|Change|Leaf|Not shown|Summary of a branch)(, \d+:\d\d(, .+)?)?$/s.test(
-            label,
-          ) &&
-          k <= n &&
-          n === size,
-      ),
+      told.feed.every(([label, k, n]) => ROW_LABEL.test(label) && k <= n && n === size),
       JSON.stringify(told.feed),
     );
     assert.ok(told.feed.some(([label]) => /^You, .*The dashboard loses events/.test(label)));
@@ -1790,7 +1789,9 @@ scenario(
                 const f = document.querySelector('.flow');
                 done({
                   bad: document.querySelectorAll(
-                    '#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app form[action], #app video, #app audio, #app img:not([src^="blob:"]), #app [onerror], #app [onload]',
+                    '#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app ' +
+                      'form[action], #app video, #app audio, #app img:not([src^="blob:"]), #app [onerror], ' +
+                      '#app [onload]',
                   ).length,
                   links: [...f.querySelectorAll('a[href]')].map((a) => a.protocol),
                   prompts: [...f.querySelectorAll('.usr .tools-e .mono')].map((x) => x.textContent),
@@ -1885,7 +1886,8 @@ scenario('a foreign host, origin, site, code or user is refused, without a word 
       'node',
       [
         '-e',
-        `fetch('${w.api}/api/v1/sessions').then(async (r) => console.log(r.status, await r.text()), (e) => console.log('refused', e.message))`,
+        `fetch('${w.api}/api/v1/sessions').then(async (r) => console.log(r.status, await r.text()), (e) ` +
+          `=> console.log('refused', e.message))`,
       ],
       { uid: 65534, gid: 65534, env: { PATH: process.env.PATH, HOME: '/' }, encoding: 'utf8' },
     );
@@ -2379,7 +2381,8 @@ for (const dark of [false, true]) {
         const r = await p.evaluate(() => window.axe.run());
         for (const v of r.violations)
           found.push(
-            `${url}: ${v.id} (${v.nodes.length}) ${v.nodes[0].target} ${v.nodes[0].any[0]?.message?.slice(0, 140) ?? ''}`,
+            `${url}: ${v.id} (${v.nodes.length}) ${v.nodes[0].target} ` +
+              `${v.nodes[0].any[0]?.message?.slice(0, 140) ?? ''}`,
           );
         await p.context().close();
       }

@@ -164,7 +164,8 @@ export function firstWords(entry: Entry, max = 120): string {
   return '';
 }
 
-// What an entry that edits another for the model shows in its place: null for nothing. One that says neither edits nothing.
+// What the model sees in place of an entry that this one edits: null for nothing. An entry that says neither edits
+// nothing.
 export function editOf(entry: Entry): { target: string; instead: string | null } | null {
   const target = entry['targetId'],
     instead = entry['replacement'];

@@ -112,7 +112,8 @@ function fade(s: Skeleton, rows: Row[], rowOf: Map<number, number>, kept: number
   let end = rows.length - 1;
   while (end >= 0 && !isSeam(s, rows[end]!.entries[0]!)) end--;
   const seen = rowOf.get(kept);
-  if (seen !== undefined && seen < end) end = rows[seen]!.entries.includes(kept) ? seen : seen + 1; // one that is not shown has the row above it
+  // An entry that is not shown has the number of the row above it.
+  if (seen !== undefined && seen < end) end = rows[seen]!.entries.includes(kept) ? seen : seen + 1;
   for (let k = 0; k < end; k++) rows[k]!.faded = true;
 }
 

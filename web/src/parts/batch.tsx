@@ -14,6 +14,11 @@ const when = (v: any): number => {
 const said = (v: any): string =>
   typeof v === 'string' ? v : String(v?.text ?? v?.summary ?? v?.detail ?? v?.message ?? v?.command ?? v?.name ?? '');
 
+function fallback(r: any): string {
+  if (!r?.fallbackFrom) return '';
+  return ` (fallback from ${r.fallbackFrom}${r.reason ? `: ${r.reason}` : ''})`;
+}
+
 // Events, evidence and routes of a worker as one list, in order of time where they tell it.
 export function timeline(w: Worker): { at: number; what: string; text: string }[] {
   const rows = [
@@ -22,7 +27,7 @@ export function timeline(w: Worker): { at: number; what: string; text: string }[
     ...w.toolRoutes.map((r) => ({
       at: when(r),
       what: 'route',
-      text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${r?.fallbackFrom ? ` (fallback from ${r.fallbackFrom}${r?.reason ? `: ${r.reason}` : ''})` : ''}`,
+      text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${fallback(r)}`,
     })),
   ];
   return rows

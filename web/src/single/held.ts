@@ -18,7 +18,8 @@ export interface Known {
 const TEXT_MAX = 8192;
 const KEPT_MAX = 400;
 const HITS_MAX = 500;
-const WHOLE = new Set(['arguments', 'input', 'details', 'toolUseResult', 'data', 'tasks', 'metadata']); // parts read these as they are
+// Members that the parts read as they are stored.
+const WHOLE = new Set(['arguments', 'input', 'details', 'toolUseResult', 'data', 'tasks', 'metadata']);
 
 // Where each line begins; the last is where the text ends.
 function beginnings(text: string): number[] {
@@ -88,7 +89,7 @@ export class Held extends Look {
     this.shape.value++;
   }
 
-  // What the shape leaves open: which of a user's messages are results of tools, and which results say that they failed.
+  // The shape does not say which of a user's messages are results of tools, or which results failed.
   private readShape(): void {
     const s = this.skeleton;
     for (let i = 0; i < s.n; i++) {

@@ -361,18 +361,20 @@ export class SessionState extends Look {
   }
 
   media(entryId: string, n: number): string | null {
-    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${this.sub ? `?sub=${encodeURIComponent(this.sub)}` : ''}`;
+    const of = this.sub ? `?sub=${encodeURIComponent(this.sub)}` : '';
+    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${of}`;
   }
 
   whole(entryId: string, pointer: string): string {
-    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/text?${new URLSearchParams({ pointer, ...this.params })}`;
+    const query = new URLSearchParams({ pointer, ...this.params });
+    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/text?${query}`;
   }
 
   // ---- live --------------------------------------------------------------------
 
   private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
 
-  // Set while the session is being deleted: what changes meanwhile is of no interest, and soon there is nothing to read.
+  // Set while the session is being deleted: its events no longer matter, and soon there is nothing to read.
   leaving = false;
 
   private event(e: GroveEvent): void {

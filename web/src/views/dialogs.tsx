@@ -129,6 +129,8 @@ interface DeletePlan {
   trash: boolean;
 }
 
+const forGood = 'It is deleted for good: this machine has no trash.';
+
 export function DeleteDialog({
   item,
   close,
@@ -178,8 +180,8 @@ export function DeleteDialog({
       ) : (
         <p class="soft">
           {[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}.{' '}
-          {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'}{' '}
-          Agent <span class="mono">{agentName(item.agent)}</span>, store{' '}
+          {plan.trash ? 'It goes to the trash of this machine.' : forGood} Agent{' '}
+          <span class="mono">{agentName(item.agent)}</span>, store{' '}
           <span class="mono">{visible(storePlace(plan.store))}</span>.
         </p>
       )}
@@ -197,13 +199,12 @@ export function DeleteDialog({
 
 function WhatHappens({ p, name }: { p: PendingLeafConfirmation; name: string }): JSX.Element {
   if (p.outcome === 'replay') {
+    const after = p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`;
     return (
       <>
         <p class="soft">
           The leaf moves to just before this prompt.{' '}
-          {p.leavesBehind > 1
-            ? `It and the ${p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`} after it stay as a branch.`
-            : 'It stays as a branch.'}
+          {p.leavesBehind > 1 ? `It and the ${after} after it stay as a branch.` : 'It stays as a branch.'}
         </p>
         {p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}
       </>
@@ -279,6 +280,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   const name = at === undefined ? '' : clip(visible(session.words(at).replace(/[`*#]/g, '')), 60);
   const conflict = s.at === 'pending' ? s.conflict : null;
   const toShow = conflict !== null && !conflict.live && conflict.entries.length > 0;
+  const who = agentName(session.sessionMeta.value?.agent ?? 'Another');
   const moving = s.at !== 'pending';
   const open = p.openBy ?? (conflict?.live ? { agent: session.sessionMeta.value?.agent ?? 'the agent', pid: 0 } : null);
   const doIt = p.outcome === 'replay' ? 'Move and edit' : 'Move the leaf';
@@ -292,7 +294,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
           <Icon name="branch" small={false} />
           <span>
             {conflict.entries.length
-              ? `${agentName(session.sessionMeta.value?.agent ?? 'Another')} appended ${plural(conflict.entries.length, 'entry', 'entries')} while you decided.`
+              ? `${who} appended ${plural(conflict.entries.length, 'entry', 'entries')} while you decided.`
               : 'The session changed while you decided.'}{' '}
             Your move was not made.
             {conflict.entries.length > 0 && (

@@ -439,7 +439,7 @@ function Seam(p: RowProps): JSX.Element {
               {violet
                 ? 'The model sees this instead of the branch that was left.'
                 : kept >= 0 && !p.row.faded
-                  ? `The model no longer sees what is above, but for the last ${plural(here - above, 'entry', 'entries')}.`
+                  ? `Of what is above, the model sees only the last ${plural(here - above, 'entry', 'entries')}.`
                   : 'The model no longer sees what is above.'}
             </div>
           </div>

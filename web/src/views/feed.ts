@@ -100,7 +100,8 @@ export function useFeed(
   before.current = { rows, seat: at };
   useLayoutEffect(() => {
     if (wanted !== undefined && scroller.current) scroller.current.scrollTop = wanted;
-    // While one scrolls up, heights that become known move what is on screen without a scroll: the place is what is there now.
+    // While the reader scrolls up, heights that become known move the rows without a scroll event: the place is
+    // what is on screen now.
     else if (held.current) held.current = place();
   });
   useLayoutEffect(() => {

@@ -74,6 +74,7 @@ function LaneDrawing({
   passColours: string;
 }): JSX.Element {
   const x = laneX(row.lane),
+    from = laneX(row.lane - 1),
     mid = height / 2,
     c = colour(row.colour),
     w = row.colour ? 1.6 : 2;
@@ -89,7 +90,7 @@ function LaneDrawing({
         )}
       {row.first ? (
         <path
-          d={`M${laneX(row.lane - 1)} ${-mid * 0.35}C${laneX(row.lane - 1)} ${mid * 0.55} ${x} ${mid * 0.1} ${x} ${mid}`}
+          d={`M${from} ${-mid * 0.35}C${from} ${mid * 0.55} ${x} ${mid * 0.1} ${x} ${mid}`}
           stroke={c}
           stroke-width={w}
         />
@@ -158,9 +159,10 @@ const Row = memo(function Row({
   void version;
   const label = session.skeleton.labels.get(row.entry);
   const dim = row.node === 'run' || row.node === 'other';
+  const seam = row.node === 'seam' ? ' tseam' : '';
   return (
     <div
-      class={`tr${row.onPath ? ' act' : ' off'}${row.node === 'seam' ? ' tseam' : ''}${selected ? ' sel' : ''}${hit ? ' found' : ''}`}
+      class={`tr${row.onPath ? ' act' : ' off'}${seam}${selected ? ' sel' : ''}${hit ? ' found' : ''}`}
       role="treeitem"
       id={`rail-${index}`}
       aria-level={row.level}

@@ -376,7 +376,8 @@ export function UsagePage(): JSX.Element {
                   <Icon name="check" />
                   Each reply is counted once:{' '}
                   {days.copies
-                    ? `${plural(days.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs ${days.copies === 1 ? 'was' : 'were'} left out.`
+                    ? `${plural(days.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs ` +
+                      (days.copies === 1 ? 'was left out.' : 'were left out.')
                     : 'there were no copies to leave out.'}
                 </div>
               )}

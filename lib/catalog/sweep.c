@@ -6,7 +6,6 @@
  */
 #include "catalog/sweep.h"
 
-#include "base/array.h"
 #include "digest/scan.h"
 
 #include <stdio.h>
@@ -16,169 +15,11 @@
 
 /* --- which --- */
 
-struct finding {
-	struct grove__sweep *s;
-	struct grove *g;
-	struct grove__root *root;
-	struct grove_detail *d;
-};
-
-static int add_path(struct grove_buf *b, const struct grove__root *root, const struct grove_key *key)
-{
-	struct grove_slice session = grove__slice_str(key->session);
-	int rc = grove__buf_addf(b, "%s/%s%s", root->store->url, key->project, *key->project ? "/" : "");
-
-	/* what belongs to a session is in the directory with its name */
-	if (*key->subpath)
-		grove__slice_cut_end(&session, ".jsonl");
-	rc = rc ? rc : grove__buf_add_slice(b, session);
-	return rc || !*key->subpath ? rc : grove__buf_addf(b, "/%s", key->subpath);
-}
-
-bool grove__sweep_wants(const struct grove *g, const struct grove__root *root, const struct grove_key *key)
-{
-	return !(*key->subpath && root->flat) && !grove__root_is_copy(g, root, key);
-}
-
-static int add_log(struct finding *f, const struct grove_key *key, const struct grove_store_log_stat *st)
-{
-	struct grove__sweep *s = f->s;
-	struct grove__sweep_log log = { .root = f->root };
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc;
-
-	if (!grove__sweep_wants(f->g, f->root, key))
-		return 0;
-	rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
-	rc = rc ? rc : add_path(&path, f->root, key);
-	if (!rc) {
-		log.project = grove__arena_dup(&s->texts, grove__slice_str(key->project));
-		log.session = grove__arena_dup(&s->texts, grove__slice_str(key->session));
-		log.sub = grove__arena_dup(&s->texts, grove__slice_str(key->subpath));
-		log.path = grove__arena_dup(&s->texts, grove__buf_slice(&path));
-		log.st = st ? grove__arena_alloc(&s->texts, sizeof(*st), 8) : NULL;
-	}
-	grove__buf_release(&path);
-	if (rc || !log.project || !log.session || !log.sub || !log.path || !log.st != !st)
-		return grove__fail_nomem(f->d);
-	if (st)
-		memcpy((void *)(uintptr_t)log.st, st, sizeof(*st));
-	s->logs[s->nr++] = log;
-	return 0;
-}
-
-static int found(void *payload, const struct grove_key *key)
-{
-	return add_log(payload, key, NULL);
-}
-
-static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
-{
-	return add_log(payload, key, st);
-}
-
-static int find_in(void *payload, struct grove__root *root, struct grove_detail *d)
-{
-	struct finding *f = payload;
-	struct grove_store *st = root->store;
-	int rc;
-
-	f->root = root;
-	f->d = d;
-	if (!f->root->dir && grove__store_has_survey(st))
-		return grove__store_survey(st, surveyed, f, f->d);
-	rc = grove__store_list(st, NULL, found, f, f->d);
-	return rc || f->root->flat ? rc : grove__store_list_subs(st, NULL, found, f, f->d);
-}
-
-static int by_path(const void *x, const void *y)
-{
-	const struct grove__sweep_log *a = x, *b = y;
-
-	return strcmp(a->path, b->path);
-}
-
-uint32_t grove__sweep_index(const struct grove__sweep *s, const struct grove__root *root,
-			    const struct grove_key *key, struct grove_buf *tmp)
-{
-	struct grove__sweep_log want, *found;
-
-	grove__buf_clear(tmp);
-	if (!s->nr || add_path(tmp, root, key))
-		return GROVE_NO_ENTRY;
-	want.path = tmp->ptr;
-	found = bsearch(&want, s->logs, s->nr, sizeof(want), by_path);
-	return found ? (uint32_t)(found - s->logs) : GROVE_NO_ENTRY;
-}
-
-static int by_text(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-/* Is there an id in this name? Any other name may be that of several sessions. */
-static bool has_id(const char *session)
-{
-	const struct grove__dialect *dialect;
-	struct grove_slice id;
-	int64_t time;
-
-	for (unsigned i = 0; (dialect = grove__dialect_at(i)); i++)
-		if (dialect->paths.parse_file_name(grove__slice_str(session), &time, &id))
-			return true;
-	return false;
-}
-
-/*
- * Drops copies in an archive whose original has moved to another project:
- * grove__root_is_copy() looks for it in its old one.
- */
-static int drop_copies(struct grove__sweep *s, struct grove_detail *d)
-{
-	const char **there;
-	size_t nr = 0, kept = 0;
-
-	while (nr < s->nr && !s->logs[nr].root->archive)
-		nr++;
-	if (nr == s->nr)
-		return 0;
-	there = calloc(s->nr, sizeof(*there));
-	if (!there)
-		return grove__fail_nomem(d);
-	nr = 0;
-	for (size_t i = 0; i < s->nr; i++)
-		if (!s->logs[i].root->archive && !*s->logs[i].sub)
-			there[nr++] = s->logs[i].session;
-	qsort(there, nr, sizeof(*there), by_text);
-	for (size_t i = 0; i < s->nr; i++)
-		if (!s->logs[i].root->archive || !has_id(s->logs[i].session) ||
-		    !bsearch(&s->logs[i].session, there, nr, sizeof(*there), by_text))
-			s->logs[kept++] = s->logs[i];
-	s->nr = kept;
-	free(there);
-	return 0;
-}
-
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
 {
-	struct finding f = { .s = s, .g = g, .d = d };
-	size_t nr = 0;
-	int rc;
+	struct grove__logs_which all = { .subs = LOGS_ALL_SUBS, .tell = LOGS_SURVEY, .sorted = true };
 
-	grove__arena_init(&s->texts);
-	rc = grove__roots_ask(g, ROOTS_ALL, find_in, &f, d);
-	rc = rc ? rc : drop_copies(s, d);
-	if (rc || !s->nr)
-		return rc;
-	if (s->nr >= UINT32_MAX)
-		return grove__fail(d, GROVE_ETOOBIG, NULL, "too many sessions");
-	qsort(s->logs, s->nr, sizeof(*s->logs), by_path);
-	/* stores may overlap */
-	for (size_t i = 1; i < s->nr; i++)
-		if (strcmp(s->logs[nr].path, s->logs[i].path))
-			s->logs[++nr] = s->logs[i];
-	s->nr = nr + 1;
-	return 0;
+	return grove__logs_find(&s->found, g, &all, d);
 }
 
 static void load(void *payload, unsigned thread)
@@ -200,8 +41,7 @@ void grove__sweep_release(struct grove__sweep *s)
 {
 	grove__pool_end(&s->loader);
 	grove__catalog_close(s->catalog, false, NULL);
-	free(s->logs);
-	grove__arena_release(&s->texts);
+	grove__logs_release(&s->found);
 }
 
 /* --- reading one --- */
@@ -232,7 +72,7 @@ struct reader {
 /* Without a header, the id is the name of the log, and the directory is in its lines. */
 static int take_facts(struct reader *r, const struct grove__entry *e)
 {
-	const struct grove__sweep_log *log = &r->sh->s->logs[r->at.nr];
+	const struct grove__log_at *log = &r->sh->s->found.logs[r->at.nr];
 	struct grove__header *h = &r->at.header;
 	struct grove_slice id;
 	int64_t time;
@@ -325,7 +165,7 @@ static void want(struct reader *r, const struct grove__dialect *dialect)
 	r->ready = dialect;
 }
 
-static int open_log(struct reader *r, const struct grove__sweep_log *at,
+static int open_log(struct reader *r, const struct grove__log_at *at,
 		    struct grove_store_log **log, struct grove_detail *d)
 {
 	struct grove_key key = { at->project, at->session, at->sub };
@@ -341,14 +181,14 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at,
 /* Is what was read what the catalog will be asked for? */
 static bool is_as_before(const struct reader *r, const struct grove__log_state *st)
 {
-	return grove__log_is_still(&r->at.st, st, !r->sh->s->logs[r->at.nr].st);
+	return grove__log_is_still(&r->at.st, st, !r->sh->s->found.logs[r->at.nr].is_surveyed);
 }
 
 /*
  * Reads it, whatever the result, and lets the catalog remember that as the state `st` of
- * `name`. `path` is that of its file, for messages. Each may be NULL.
+ * `name`. Both may be NULL.
  */
-static int read_anew(struct reader *r, const char *path, const char *name, const struct grove__log_state *st)
+static int read_anew(struct reader *r, const char *name, const struct grove__log_state *st)
 {
 	struct shared *sh = r->sh;
 	struct grove__sweep *s = sh->s;
@@ -358,15 +198,15 @@ static int read_anew(struct reader *r, const char *path, const char *name, const
 	int rc, read;
 
 	grove__fail_clear(&why);
-	read = open_log(r, &s->logs[r->at.nr], &log, &why);
+	read = open_log(r, &s->found.logs[r->at.nr], &log, &why);
 	read = read ? read : read_log(r, log, &why);
 	/* of a store that fell silent, not each log is reported */
 	if (read == GROVE_EAWAY)
-		grove__hidden_store(sh->g, s->logs[r->at.nr].root, read, &why);
+		grove__hidden_store(sh->g, s->found.logs[r->at.nr].root, read, &why);
 	pthread_mutex_lock(&sh->lock);
 	if (read != GROVE_EAWAY && (read ? read != GROVE_ENOMEM : r->too_long) && why.code && s->skipped) {
 		if (!*why.path)
-			snprintf(why.path, sizeof(why.path), "%s", path ? path : "");
+			snprintf(why.path, sizeof(why.path), "%s", s->found.logs[r->at.nr].path);
 		s->skipped(s->skipped_payload, &why);
 	}
 	sh->news = true;
@@ -382,7 +222,7 @@ static int read_anew(struct reader *r, const char *path, const char *name, const
 	return rc;
 }
 
-const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *log)
+const char *grove__sweep_around(struct grove *g, const struct grove__log_at *log)
 {
 	const struct grove__dialect *likely;
 
@@ -391,7 +231,7 @@ const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *
 	return likely->name;
 }
 
-bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
+bool grove__sweep_reads_as(struct grove *g, const struct grove__log_at *log,
 			   const struct grove__dialect *was, struct grove_slice around)
 {
 	const struct grove__dialect *must = g->forced ? g->forced : log->root->dialect;
@@ -408,12 +248,10 @@ bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
 static int read_one(struct reader *r, uint32_t nr)
 {
 	struct grove__sweep *s = r->sh->s;
-	const struct grove__sweep_log *log = &s->logs[nr];
-	struct grove_key key = { log->project, log->session, log->sub };
-	struct grove_buf path = GROVE_BUF_INIT;
+	const struct grove__log_at *log = &s->found.logs[nr];
 	struct grove_slice bytes;
-	const char *name = log->st ? log->path : NULL;
-	struct grove__log_state st;
+	const char *name = log->is_surveyed ? log->name : NULL;
+	struct grove__log_state st = log->st;
 	struct grove__sys_stat file;
 	int rc = 0;
 
@@ -423,19 +261,15 @@ static int read_one(struct reader *r, uint32_t nr)
 	r->slot = r->too_long = false;
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
-	if (log->st)
-		st = grove__log_state(log->st);
-	else if (r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
-		 !grove__sys_dir_stat(&r->near, path.ptr, &file)) {
-		name = path.ptr;
+	if (!name && r->sh->catalog && *log->path && !grove__sys_dir_stat(&r->near, log->path, &file)) {
+		name = log->path;
 		st = grove__state_of(&file);
 	}
 	if (!name || !grove__catalog_find(r->sh->catalog, name, &st, &r->at.tmp, &bytes) ||
 	    !s->known(s->payload, nr, bytes, &rc))
-		rc = read_anew(r, path.ptr, name, name ? &st : NULL);
+		rc = read_anew(r, name, name ? &st : NULL);
 	grove__arena_release(&r->at.tmp);
 	grove__arena_release(&r->at.keep);
-	grove__buf_release(&path);
 	return rc;
 }
 
@@ -446,10 +280,10 @@ static bool next_log(struct shared *sh, unsigned thread, uint32_t *nr)
 {
 	const struct grove_progress *p = &sh->g->progress;
 
-	if (sh->rc || sh->next == sh->s->nr)
+	if (sh->rc || sh->next == sh->s->found.nr)
 		return false;
 	*nr = (uint32_t)sh->next++;
-	if (p->fn && !thread && p->fn(p->payload, sh->next, sh->s->nr))
+	if (p->fn && !thread && p->fn(p->payload, sh->next, sh->s->found.nr))
 		sh->rc = grove__fail(sh->d, GROVE_ECANCELLED, NULL, "cancelled");
 	return !sh->rc;
 }
@@ -493,14 +327,14 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 {
 	struct shared sh = { .s = s, .g = g, .d = d };
 
-	s->need = s->nr;
+	s->need = s->found.nr;
 	if (s->loader.nr)
 		grove__pool_end(&s->loader);
 	else
 		load(s, 0);
 	sh.catalog = s->catalog;
 	pthread_mutex_init(&sh.lock, NULL);
-	grove__pool_run(s->nr, work, &sh);
+	grove__pool_run(s->found.nr, work, &sh);
 	pthread_mutex_destroy(&sh.lock);
 	/* if nothing is new, it is not worth looking for what is gone */
 	grove__catalog_close(s->catalog, !sh.rc && sh.news && !grove__roots_away(g), NULL);

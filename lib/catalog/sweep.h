@@ -11,22 +11,12 @@
 #define GROVE_CATALOG_SWEEP_H
 
 #include "digest/catalog.h"
+#include "logs/logs.h"
 #include "sys/pool.h"
-
-struct grove__sweep_log {
-	struct grove__root *root;
-	const char *project, *session, *sub;
-	/*
-	 * The URL of the store, and names: unique. That of a sub-agent is below its
-	 * caller's.
-	 */
-	const char *path;
-	const struct grove_store_log_stat *st;   /* what a survey of the database says; NULL: nobody asked */
-};
 
 /* A log while it is read; belongs to one thread. */
 struct grove__sweeping {
-	uint32_t nr;                     /* place in `logs` */
+	uint32_t nr;                     /* place among those found */
 	const struct grove__dialect *dialect;
 	struct grove__header header;     /* if it has none: its id and cwd, as far as read */
 	bool has_header;
@@ -38,9 +28,7 @@ struct grove__sweeping {
 };
 
 struct grove__sweep {
-	struct grove__sweep_log *logs;   /* by path */
-	size_t nr, cap;
-	struct grove__arena texts;
+	struct grove__logs found;        /* sorted */
 
 	/* Scan lines for the members of billed(), too. */
 	bool bill;
@@ -80,25 +68,17 @@ void grove__sweep_begin(struct grove__sweep *s, struct grove *g);
  * for the callbacks.
  */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
-/* False for a log of a root that is not among those that are found. */
-bool grove__sweep_wants(const struct grove *g, const struct grove__root *root, const struct grove_key *key);
-/*
- * Returns the number of a log that was found, or GROVE_NO_ENTRY, also if memory is short.
- * `tmp` is overwritten.
- */
-uint32_t grove__sweep_index(const struct grove__sweep *s, const struct grove__root *root,
-			    const struct grove_key *key, struct grove_buf *tmp);
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 /*
  * Returns the dialect that the location of a log suggests, in case its bytes do not
  * tell; "" if that is not needed.
  */
-const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *log);
+const char *grove__sweep_around(struct grove *g, const struct grove__log_at *log);
 /*
  * True if a log that was read as `was`, while its location suggested `around`, is still
  * to be read that way.
  */
-bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
+bool grove__sweep_reads_as(struct grove *g, const struct grove__log_at *log,
 			   const struct grove__dialect *was, struct grove_slice around);
 void grove__sweep_release(struct grove__sweep *s);
 

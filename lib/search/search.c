@@ -46,7 +46,7 @@ bool grove__search_wants_cwd(const struct grove__search_ask *ask)
 	return ask->cwd || ask->wants;
 }
 
-bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__sweep_log *l,
+bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__log_at *l,
 			     const char *agent, const char *cwd)
 {
 	size_t n;
@@ -112,7 +112,7 @@ static int take_options(const struct grove *g, const struct grove_search_options
 /* ----------------------------------------------------------------- searching */
 
 /* Better hits first; no two are equal. */
-static int by_order(const struct grove__sweep *sweep, const struct grove__search_hit *a,
+static int by_order(const struct grove__logs *sweep, const struct grove__search_hit *a,
 		    const struct grove__search_hit *b)
 {
 	if (a->score != b->score)
@@ -120,7 +120,7 @@ static int by_order(const struct grove__sweep *sweep, const struct grove__search
 	if (a->time != b->time)
 		return a->time > b->time ? -1 : 1;
 	if (a->log != b->log)
-		return strcmp(sweep->logs[a->log].path, sweep->logs[b->log].path);
+		return strcmp(sweep->logs[a->log].name, sweep->logs[b->log].name);
 	if (a->at.pos != b->at.pos)
 		return a->at.pos > b->at.pos ? -1 : 1;
 	if (a->at.off != b->at.off)
@@ -233,7 +233,7 @@ static int find_only(struct grove_search *s, const struct grove__where *w, uint3
 
 	*out = GROVE_NO_ENTRY;
 	for (uint32_t i = 0; i < s->sweep.nr && !rc && *out == GROVE_NO_ENTRY; i++) {
-		const struct grove__sweep_log *l = &s->sweep.logs[i];
+		const struct grove__log_at *l = &s->sweep.logs[i];
 		bool here;
 
 		if (w->path) {
@@ -436,7 +436,7 @@ static void forget_logs(struct grove_search *s)
 	free(s->like);
 	s->look = NULL;
 	s->like = NULL;
-	grove__sweep_release(&s->sweep);
+	grove__logs_release(&s->sweep);
 	memset(&s->sweep, 0, sizeof(s->sweep));
 	if (s->watch)
 		grove__search_watch_forget(s->watch);
@@ -457,7 +457,7 @@ static int by_file(const void *x, const void *y, void *payload)
 /* A file may be found by several paths through links: the first one counts. */
 static int drop_doubles(struct grove_search *s)
 {
-	struct grove__sweep_log *logs = s->sweep.logs;
+	struct grove__log_at *logs = s->sweep.logs;
 	struct grove__search_like *like = s->like;
 	uint32_t *order = malloc((s->sweep.nr + 1) * sizeof(*order));
 	bool *twice = calloc(s->sweep.nr + 1, sizeof(*twice));
@@ -497,8 +497,8 @@ static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *p
 	int rc = 0;
 
 	for (size_t i = from; i < end && !rc; i++) {
-		if (s->sweep.logs[i].st) {
-			s->like[i] = grove__search_log_like(s->sweep.logs[i].st);
+		if (s->sweep.logs[i].is_surveyed) {
+			s->like[i] = grove__search_log_like(&s->sweep.logs[i].st);
 			continue;
 		}
 		rc = grove__search_log_path(&s->sweep.logs[i], path);
@@ -537,7 +537,8 @@ static int look_at_all(struct grove_search *s)
 
 static int find_logs(struct grove_search *s, struct grove_detail *d)
 {
-	int rc = grove__sweep_find(&s->sweep, s->g, d);
+	struct grove__logs_which all = { .subs = LOGS_ALL_SUBS, .tell = LOGS_SURVEY, .sorted = true };
+	int rc = grove__logs_find(&s->sweep, s->g, &all, d);
 
 	if (rc)
 		return rc;

@@ -57,7 +57,7 @@ struct grove__search_ask {
 
 /* The best hits so far, and for a while some others. */
 struct grove__search_hits {
-	const struct grove__sweep *sweep;
+	const struct grove__logs *sweep;
 	const struct grove__search_ask *ask;
 	struct grove_search *s;      /* whose index makes sure of hits; not needed if none is unsure */
 	struct grove__search_hit *list;
@@ -82,7 +82,7 @@ struct grove__search_watch;
 struct grove_search {
 	struct grove *g;
 	unsigned flags;
-	struct grove__sweep sweep;
+	struct grove__logs sweep;
 	struct grove__search_like *like;  /* of each log */
 	uint8_t *look;               /* for each log: it is not in the index, scan it */
 	struct grove__search_watch *watch;   /* NULL: all logs are examined each time */
@@ -110,7 +110,7 @@ int grove__search_add(struct grove__search_hits *to, const struct grove__search_
 bool grove__search_wants(const struct grove__search_ask *ask, enum grove__search_class class,
 			 enum grove_role role, int64_t time);
 /* The same for a session. */
-bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__sweep_log *l,
+bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__log_at *l,
 			     const char *agent, const char *cwd);
 /* True if that depends on the directory. */
 bool grove__search_wants_cwd(const struct grove__search_ask *ask);
@@ -125,27 +125,27 @@ int grove__search_scan(struct grove_search *s, const struct grove__search_ask *a
 
 /* search_log.c */
 /* *dialect is the dialect of the log, if known; else NULL, and it is set. */
-int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
+int grove__search_log_open(struct grove *g, const struct grove__log_at *l,
 			   struct grove_store_log **log, const struct grove__dialect **dialect,
 			   struct grove_detail *d);
 /* Loads the whole log. */
-int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
+int grove__search_log_image(const struct grove__log_at *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d);
 /* Gets the path of its file; empty if it has none. GROVE_ENOMEM. */
-int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out);
+int grove__search_log_path(const struct grove__log_at *l, struct grove_buf *out);
 /* The state of a log that is not a file; its size is the number of its lines. */
-struct grove__search_like grove__search_log_like(const struct grove_store_log_stat *st);
+struct grove__search_like grove__search_log_like(const struct grove__log_state *st);
 /* Gets its current state. */
-void grove__search_log_look(const struct grove__sweep_log *l, const char *path, struct grove__sys_dir *near,
+void grove__search_log_look(const struct grove__log_at *l, const char *path, struct grove__sys_dir *near,
 			    struct grove__search_like *out);
 /* Returns the name of its file, without directories. */
-const char *grove__search_log_name(const struct grove__sweep_log *l);
+const char *grove__search_log_name(const struct grove__log_at *l);
 /* Gets the id of its session, which is in the image or in `own`. */
-int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__image *im,
+int grove__search_log_id(const struct grove__log_at *l, const struct grove__image *im,
 			 struct grove_buf *own, const char **out);
 /* Whose it is. */
-const char *grove__search_log_agent(const struct grove__sweep_log *l,
+const char *grove__search_log_agent(const struct grove__log_at *l,
 				    const struct grove__dialect *dialect);
 
 /* search_watch.c */
@@ -187,7 +187,7 @@ void grove__search_index_remove(struct grove *g);
  * the last call.
  */
 struct grove__search_logs {
-	const struct grove__sweep *sweep;
+	const struct grove__logs *sweep;
 	const struct grove__search_like *like;
 	uint8_t *look;
 	bool same;
@@ -206,7 +206,7 @@ int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_s
 				  struct grove__search_hits *hits);
 /* Returns the dialect it was read with; NULL: the index does not know the log. */
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
-							 const struct grove__sweep_log *l);
+							 const struct grove__log_at *l);
 /*
  * Writes the query with words that the index has instead of those that it lacks; nothing
  * if there are no similar ones.
@@ -220,7 +220,7 @@ struct grove__search_file {
 	int64_t modified;
 	bool on_path, sent;          /* of the row; GROVE_NO_ENTRY: of the title */
 };
-int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__log_at *l,
 			     uint32_t file, uint32_t row, struct grove__search_file *out);
 
 #endif

@@ -103,7 +103,7 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 			list[nr++] = row;
 			continue;
 		}
-		grove__fail_at(why, GROVE_ETOOBIG, *f->path ? f->path : f->log->path,
+		grove__fail_at(why, GROVE_ETOOBIG, *f->path ? f->path : f->log->name,
 			       grove__spine_line(im->spine, row) + 1, grove__spine_pos(im->spine, row),
 			       "a line longer than 16 MiB is not indexed (use search --live to find it)");
 		grove__search_note(f->g, why);

@@ -26,7 +26,7 @@ struct grove__search_doc {
 
 struct grove__search_feed {
 	struct grove *g;
-	const struct grove__sweep_log *log;
+	const struct grove__log_at *log;
 	const char *path;            /* of its file; "" if none */
 	/* What the index has; nothing if `before.rows` is 0. */
 	struct grove__search_like was;

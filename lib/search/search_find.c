@@ -204,7 +204,7 @@ int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
 /* -------------------------------------------------------------------- asking */
 
 /* Leaves out the logs of other directories. */
-static int choose_by_cwd(struct grove__search_index *ix, const struct grove__sweep *sweep,
+static int choose_by_cwd(struct grove__search_index *ix, const struct grove__logs *sweep,
 			 const struct grove__search_ask *ask, uint8_t *wanted)
 {
 	struct grove__search_ask any_agent = *ask;
@@ -226,7 +226,7 @@ static int choose_by_cwd(struct grove__search_index *ix, const struct grove__swe
 }
 
 /* Selects the logs that are asked for and that the index has. */
-static int choose_logs(struct grove__search_index *ix, const struct grove__sweep *sweep,
+static int choose_logs(struct grove__search_index *ix, const struct grove__logs *sweep,
 		       const uint8_t *look, const struct grove__search_ask *ask, uint8_t *wanted)
 {
 	for (size_t i = 0; i < sweep->nr; i++)
@@ -480,7 +480,7 @@ struct reading {
 
 static int has_it(struct reading *r, const struct grove__search_hit *h)
 {
-	const struct grove__sweep_log *l = &r->s->sweep.logs[h->log];
+	const struct grove__log_at *l = &r->s->sweep.logs[h->log];
 	int rc = 0;
 
 	if (r->at != h->log + 1) {
@@ -548,14 +548,14 @@ int grove__search_index_make_sure(struct grove__search_index *ix, struct grove_s
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
-							 const struct grove__sweep_log *l)
+							 const struct grove__log_at *l)
 {
-	uint32_t k = grove__idmap_get(&ix->by_key, grove__slice_str(l->path));
+	uint32_t k = grove__idmap_get(&ix->by_key, grove__slice_str(l->name));
 
 	return k == GROVE__IDMAP_NONE ? NULL : ix->known[k].dialect;
 }
 
-int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__log_at *l,
 			     uint32_t file, uint32_t row, struct grove__search_file *out)
 {
 	const char *session, *cwd, *name;
@@ -566,7 +566,7 @@ int grove__search_index_file(struct grove__search_index *ix, const struct grove_
 	if (rc)
 		return found(rc);
 	sqlite3_bind_int64(ix->one_file, 1, file);
-	sqlite3_bind_text(ix->one_file, 2, l->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(ix->one_file, 2, l->name, -1, SQLITE_STATIC);
 	/* another process has read the log again meanwhile, so ours is out of date */
 	if (sqlite3_step(ix->one_file) != SQLITE_ROW) {
 		rc = grove__search_db_code(ix, sqlite3_reset(ix->one_file));

@@ -316,7 +316,7 @@ static int group(struct taking *k, size_t nr_logs)
 enum { ID_SHORTEST = 8 };
 
 /* Returns where the id begins in the name of a log: after the time, if the agent puts one there. */
-static const char *id_in(const struct grove__sweep_log *l)
+static const char *id_in(const struct grove__log_at *l)
 {
 	const char *name = *l->sub ? l->sub : l->session;
 	const char *at = strrchr(name, *l->sub ? '/' : '_');
@@ -344,7 +344,7 @@ static void compare_id(struct measure *m, const char *own, const char *id)
 }
 
 /* Measures how much of each session's id has to be shown. */
-static int measure_ids(const struct grove__sweep *sweep, struct grove_hits *out)
+static int measure_ids(const struct grove__logs *sweep, struct grove_hits *out)
 {
 	struct measure *m = calloc(out->nr_sessions + 1, sizeof(*m));
 

@@ -39,7 +39,7 @@ struct task {
 struct sync {
 	struct grove__search_index *ix;
 	struct grove *g;
-	const struct grove__sweep *sweep;
+	const struct grove__logs *sweep;
 	const struct grove__search_like *like;   /* of each log */
 	uint8_t *look;
 	bool same;                           /* these are as they were the last time */
@@ -267,12 +267,12 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 
 	if (k && !same)
 		ix->dead += k->docs;
-	sqlite3_bind_text(ix->drop_file, 1, f->log->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(ix->drop_file, 1, f->log->name, -1, SQLITE_STATIC);
 	rc = step(ix, ix->drop_file);
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(st, 1, t->id);
-	sqlite3_bind_text(st, 2, f->log->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, f->log->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 3, f->log->root->store->url, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 4, f->like.dev);
 	sqlite3_bind_int64(st, 5, f->like.ino);
@@ -399,7 +399,7 @@ static int write_all(struct sync *s)
 
 /* ---------------------------------------------------------------- what is to do */
 
-static bool is_kept(const struct grove__sweep_log *l)
+static bool is_kept(const struct grove__log_at *l)
 {
 	/* the memory of another process has the same name */
 	return grove__store_traits(l->root->store).shared;
@@ -422,7 +422,7 @@ static int add_task(struct sync *s, uint32_t log, uint32_t known, const char *pa
 static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 {
 	struct grove__search_index *ix = s->ix;
-	const struct grove__sweep_log *l = &s->sweep->logs[i];
+	const struct grove__log_at *l = &s->sweep->logs[i];
 	const struct grove__dialect *must = s->g->forced ? s->g->forced : l->root->dialect;
 	const struct grove__search_like *like = &s->like[i];
 	uint32_t k;
@@ -430,7 +430,7 @@ static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 	s->look[i] = !is_kept(l);
 	if (s->look[i])
 		return 0;
-	k = grove__idmap_get(&ix->by_key, grove__slice_str(l->path));
+	k = grove__idmap_get(&ix->by_key, grove__slice_str(l->name));
 	if (k != GROVE__IDMAP_NONE)
 		ix->log_of[ix->known[k].id] = i + 1;
 	if (like->gone) {

@@ -3,7 +3,7 @@
 
 #include "sys/file.h"
 
-int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
+int grove__search_log_open(struct grove *g, const struct grove__log_at *l,
 			   struct grove_store_log **log, const struct grove__dialect **dialect,
 			   struct grove_detail *d)
 {
@@ -20,7 +20,7 @@ int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
 	return rc;
 }
 
-int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
+int grove__search_log_image(const struct grove__log_at *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d)
 {
@@ -34,7 +34,7 @@ int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
 	return rc;
 }
 
-int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out)
+int grove__search_log_path(const struct grove__log_at *l, struct grove_buf *out)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
 
@@ -43,26 +43,29 @@ int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *o
 	return l->root->dir ? grove__store_describe(l->root->store, &key, out) : grove__buf_add(out, "", 0);
 }
 
-struct grove__search_like grove__search_log_like(const struct grove_store_log_stat *st)
+struct grove__search_like grove__search_log_like(const struct grove__log_state *st)
 {
-	return (struct grove__search_like){ .dev = (int64_t)st->base, .ino = (int64_t)st->generation,
-					    .size = (int64_t)st->tail, .mtime = st->mtime_ns };
+	return (struct grove__search_like){ .dev = (int64_t)st->dev, .ino = (int64_t)st->ino,
+					    .size = (int64_t)st->size, .mtime = st->mtime_ns };
 }
 
-static void look_into_store(const struct grove__sweep_log *l, struct grove__search_like *out)
+static void look_into_store(const struct grove__log_at *l, struct grove__search_like *out)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
+	struct grove__log_state state;
 	struct grove_store_log_stat st;
 	struct grove_store_log *log;
 
 	if (grove__log_open(&log, l->root->store, &key, GROVE_STORE_READ, NULL))
 		return;
-	if (!grove__log_stat(log, &st, NULL))
-		*out = grove__search_log_like(&st);
+	if (!grove__log_stat(log, &st, NULL)) {
+		state = grove__log_state(&st);
+		*out = grove__search_log_like(&state);
+	}
 	grove__log_close(log);
 }
 
-void grove__search_log_look(const struct grove__sweep_log *l, const char *path, struct grove__sys_dir *near,
+void grove__search_log_look(const struct grove__log_at *l, const char *path, struct grove__sys_dir *near,
 			    struct grove__search_like *out)
 {
 	struct grove__sys_stat st;
@@ -83,14 +86,14 @@ void grove__search_log_look(const struct grove__sweep_log *l, const char *path, 
 						    st.mtime_ns, st.ctime_ns, .linked = link || st.nlink > 1 };
 }
 
-const char *grove__search_log_name(const struct grove__sweep_log *l)
+const char *grove__search_log_name(const struct grove__log_at *l)
 {
 	const char *name = *l->sub ? l->sub : l->session, *slash = strrchr(name, '/');
 
 	return slash ? slash + 1 : name;
 }
 
-int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__image *im,
+int grove__search_log_id(const struct grove__log_at *l, const struct grove__image *im,
 			 struct grove_buf *own, const char **out)
 {
 	struct grove_slice name = grove__slice_str(grove__search_log_name(l));
@@ -106,7 +109,7 @@ int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__i
 	return rc;
 }
 
-const char *grove__search_log_agent(const struct grove__sweep_log *l,
+const char *grove__search_log_agent(const struct grove__log_at *l,
 				    const struct grove__dialect *dialect)
 {
 	return strcmp(l->root->agent, "grove") ? l->root->agent : dialect->name;

@@ -54,12 +54,12 @@ int grove__search_index_suggest(struct grove__search_index *ix, const struct gro
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
-							 const struct grove__sweep_log *l)
+							 const struct grove__log_at *l)
 {
 	return NULL;
 }
 
-int grove__search_index_file(struct grove__search_index *ix, const struct grove__sweep_log *l,
+int grove__search_index_file(struct grove__search_index *ix, const struct grove__log_at *l,
 			     uint32_t file, uint32_t row, struct grove__search_file *out)
 {
 	return GROVE_ENOTSUP;

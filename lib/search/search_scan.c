@@ -48,7 +48,7 @@ struct reader {
 /* Finds out whether this is a session, and one that the options ask for. */
 static int know_session(struct reader *r)
 {
-	const struct grove__sweep_log *l = &r->sh->s->sweep.logs[r->nr];
+	const struct grove__log_at *l = &r->sh->s->sweep.logs[r->nr];
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
 	struct grove__image *im = NULL;
@@ -234,7 +234,7 @@ static int read_log(struct reader *r)
 static int read_one(struct reader *r, uint32_t nr)
 {
 	struct shared *sh = r->sh;
-	const struct grove__sweep_log *l = &sh->s->sweep.logs[nr];
+	const struct grove__log_at *l = &sh->s->sweep.logs[nr];
 	int rc;
 
 	r->nr = nr;

@@ -91,7 +91,7 @@ static const char *keep(struct grove__search_teller *t, const char *text)
 static int take_image(struct grove__search_teller *t, uint32_t log, struct grove__image *im,
 		      struct grove__search_told *of)
 {
-	const struct grove__sweep_log *l = &t->s->sweep.logs[log];
+	const struct grove__log_at *l = &t->s->sweep.logs[log];
 	struct grove_buf own = GROVE_BUF_INIT;
 	const char *id, *name = grove__image_name(im);
 	uint8_t *places = NULL;
@@ -113,7 +113,7 @@ static int take_image(struct grove__search_teller *t, uint32_t log, struct grove
 
 static int load(struct grove__search_teller *t, uint32_t log)
 {
-	const struct grove__sweep_log *l = &t->s->sweep.logs[log];
+	const struct grove__log_at *l = &t->s->sweep.logs[log];
 	struct grove__search_told *own = grove__arena_alloc(&t->hits->texts, sizeof(*own), 8);
 	struct grove__image *im = NULL;
 	int rc = own ? 0 : grove__fail_nomem(t->d);
@@ -131,7 +131,7 @@ static int load(struct grove__search_teller *t, uint32_t log)
 
 static int open_log(struct grove__search_teller *t, const struct grove__search_hit *h)
 {
-	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
+	const struct grove__log_at *l = &t->s->sweep.logs[h->log];
 	const struct grove__search_told *of = t->told[h->log];
 	struct grove_key key = { l->project, l->session, l->sub };
 	int rc;
@@ -222,7 +222,7 @@ static int know_loaded(const struct grove__search_teller *t, const struct grove_
 int grove__search_tell(struct grove__search_teller *t, const struct grove__search_hit *h, struct grove_hit *out,
 		       struct grove_hit_session *session)
 {
-	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
+	const struct grove__log_at *l = &t->s->sweep.logs[h->log];
 	int rc = open_log(t, h);
 
 	*out = (struct grove_hit){ .time = h->time, .score = h->score, .kind = h->kind, .in = 1u << h->class,

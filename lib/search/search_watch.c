@@ -304,19 +304,18 @@ static void examine(struct grove__search_watch *w, struct grove_search *s, uint3
 struct surveying {
 	struct grove__search_watch *w;
 	struct grove_search *s;
-	const struct grove__root *root;
+	struct grove__root *root;
 	uint32_t nr;                 /* logs that it has */
 };
 
-static int surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+static int surveyed(void *payload, struct grove__root *root, const struct grove_key *key,
+		    const struct grove_store_log_stat *st)
 {
 	struct surveying *x = payload;
-	struct grove__search_like now = grove__search_log_like(st);
-	uint32_t i;
+	struct grove__log_state state = grove__log_state(st);
+	struct grove__search_like now = grove__search_log_like(&state);
+	uint32_t i = grove__logs_index(&x->s->sweep, root, key, &x->w->path);
 
-	if (!grove__sweep_wants(x->s->g, x->root, key))
-		return 0;
-	i = grove__sweep_index(&x->s->sweep, x->root, key, &x->w->path);
 	x->nr++;
 	if (i == GROVE_NO_ENTRY)
 		more_news(x->w, SEARCH_NAMES_CHANGED);
@@ -339,7 +338,8 @@ static uint32_t count_of(const struct grove_search *s, const struct grove_store 
 static void survey_one(struct grove__search_watch *w, struct surveying *x)
 {
 	bool away = __atomic_load_n(&x->root->away, __ATOMIC_RELAXED);
-	int rc = grove__store_survey(x->root->store, surveyed, x, NULL);
+	struct grove__logs_which which = { .only = x->root, .subs = LOGS_ALL_SUBS, .tell = LOGS_STATES };
+	int rc = grove__logs_walk(x->s->g, &which, surveyed, x, NULL);
 
 	/* whoever lists its logs will be told what is wrong */
 	if (away ? rc != GROVE_EAWAY : rc != 0)

@@ -69,7 +69,7 @@ static int take_log(struct grove__usage_logs *ls, uint32_t nr, const struct grov
 		    struct grove_slice bytes)
 {
 	struct grove__usage_log *f = &ls->all[nr];
-	const char *agent = ls->sweep.logs[nr].root->agent;
+	const char *agent = ls->sweep.found.logs[nr].root->agent;
 	int rc;
 
 	if (!l->session)
@@ -93,7 +93,7 @@ static bool take_known(void *payload, uint32_t nr, struct grove_slice bytes, int
 	struct grove__billed_log l;
 
 	if (!grove__billed_unpack(bytes, &l) || !l.dialect ||
-	    !grove__sweep_reads_as(ls->g, &ls->sweep.logs[nr], l.dialect, l.around))
+	    !grove__sweep_reads_as(ls->g, &ls->sweep.found.logs[nr], l.dialect, l.around))
 		return false;
 	*rc = take_log(ls, nr, &l, bytes);
 	return true;
@@ -106,7 +106,7 @@ static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf 
 	struct grove__replies *own = at->own;
 	struct grove__billed_log l = {
 		.dialect = at->dialect, .session = at->has_header, .time = h->time, .nr = (uint32_t)own->nr,
-		.around = grove__slice_str(grove__sweep_around(ls->g, &ls->sweep.logs[at->nr])),
+		.around = grove__slice_str(grove__sweep_around(ls->g, &ls->sweep.found.logs[at->nr])),
 	};
 	int rc;
 
@@ -140,11 +140,11 @@ static void thread_free(void *payload, void *own)
 
 /* --- which log belongs to which --- */
 
-static struct grove_slice path_of(const void *owner, uint32_t i)
+static struct grove_slice name_of(const void *owner, uint32_t i)
 {
-	const struct grove__sweep *s = owner;
+	const struct grove__logs *l = owner;
 
-	return grove__slice_str(s->logs[i].path);
+	return grove__slice_str(l->logs[i].name);
 }
 
 /*
@@ -155,15 +155,15 @@ static struct grove_slice path_of(const void *owner, uint32_t i)
 static int find_owner(struct grove__usage_logs *ls, const struct grove__idmap *map, uint32_t i,
 		      struct grove_buf *b)
 {
-	const struct grove__sweep_log *log = &ls->sweep.logs[i];
-	const char *path = log->path, *p = path + strlen(log->root->store->url);
+	const struct grove__log_at *log = &ls->sweep.found.logs[i];
+	const char *name = log->name, *p = name + strlen(log->root->store->url);
 	uint32_t above;
 	int rc = 0;
 
 	ls->all[i].owner = i;
 	while (!rc && *p && (p = strchr(p + 1, '/'))) {
 		grove__buf_clear(b);
-		rc = grove__buf_add(b, path, (size_t)(p - path));
+		rc = grove__buf_add(b, name, (size_t)(p - name));
 		rc = rc ? rc : grove__buf_add_str(b, SUFFIX);
 		above = rc ? GROVE__IDMAP_NONE : grove__idmap_get(map, grove__buf_slice(b));
 		if (above == GROVE__IDMAP_NONE)
@@ -182,13 +182,13 @@ static int find_owners(struct grove__usage_logs *ls)
 	uint32_t old;
 	int rc = 0;
 
-	ls->all = calloc(ls->sweep.nr ? ls->sweep.nr : 1, sizeof(*ls->all));
+	ls->all = calloc(ls->sweep.found.nr ? ls->sweep.found.nr : 1, sizeof(*ls->all));
 	if (!ls->all)
 		return GROVE_ENOMEM;
-	grove__idmap_init(&map, grove__sys_seed(), path_of, &ls->sweep);
-	for (uint32_t i = 0; i < ls->sweep.nr && !rc; i++)
-		rc = grove__idmap_put(&map, path_of(&ls->sweep, i), i, &old);
-	for (uint32_t i = 0; i < ls->sweep.nr && !rc; i++)
+	grove__idmap_init(&map, grove__sys_seed(), name_of, &ls->sweep.found);
+	for (uint32_t i = 0; i < ls->sweep.found.nr && !rc; i++)
+		rc = grove__idmap_put(&map, name_of(&ls->sweep.found, i), i, &old);
+	for (uint32_t i = 0; i < ls->sweep.found.nr && !rc; i++)
 		rc = find_owner(ls, &map, i, &b);
 	grove__idmap_release(&map);
 	grove__buf_release(&b);

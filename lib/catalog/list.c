@@ -46,7 +46,7 @@ struct lister {
 	struct grove_list *out;
 	const char *cwd;                 /* only these; NULL: all */
 	struct grove__query *query;      /* NULL: none */
-	struct grove__catalog *catalog, *shapes;  /* NULL: none */
+	struct grove__catalog *catalog;  /* NULL: none */
 	struct grove__digest_task *tasks;
 	size_t nr, cap, next;
 	size_t looked, seen;             /* tasks whose file is being, or has been, examined */
@@ -265,7 +265,7 @@ static int add_shape(struct lister *li, struct grove__digest_reader *r, const st
 		     struct grove_list_item *info, struct grove_detail *why)
 {
 	struct grove__shape s;
-	int rc = grove__shape_of(li->g, li->shapes, x, &r->tmp, &s, why);
+	int rc = grove__shape_of(li->g, li->catalog, x, &r->tmp, &s, why);
 
 	if (rc)
 		return rc;
@@ -404,7 +404,7 @@ static int list_task(struct lister *li, struct grove__digest_reader *r, struct g
 		pthread_mutex_unlock(&li->lock);
 	}
 	shown = !hit && rc != GROVE_ENOMEM;
-	lasts = x.known && grove__catalog_lasts(li->catalog);
+	lasts = x.known && grove__catalog_lasts(li->catalog, CHAPTER_LIST);
 	if (shown)
 		rc = add_info(&out->list, &x, info, lasts);
 	if (li->opt->flags & GROVE_LIST_SHORT_IDS || t->root->archive || li->has_archive)
@@ -449,7 +449,7 @@ static void work(void *payload, unsigned thread)
 	while (!li->loaded || li->seen < li->nr)
 		pthread_cond_wait(&li->loading, &li->lock);
 	pthread_mutex_unlock(&li->lock);
-	rc = grove__digest_reader_init(&r, li->g, li->catalog);
+	rc = grove__digest_reader_init(&r, li->g, li->catalog, 1u << CHAPTER_LIST);
 	r.cwd = li->cwd;
 	r.recalls = li->recalls;
 	if (grove__list_fit_init(&fit, li->query, &r))
@@ -581,15 +581,12 @@ static int gather(struct lister *li)
 static void load(void *payload, unsigned thread)
 {
 	struct lister *li = payload;
-	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, &li->need);
-	struct grove__catalog *shapes = NULL;
+	unsigned shapes = li->opt->flags & GROVE_LIST_SHAPE ? 1u << CHAPTER_SHAPE : 0;
+	struct grove__catalog *catalog = grove__catalog_open(li->g, 1u << CHAPTER_LIST | shapes, &li->need);
 
 	(void)thread;
-	if (li->opt->flags & GROVE_LIST_SHAPE)
-		shapes = grove__catalog_open(li->g, CATALOG_SHAPE, &li->need);
 	pthread_mutex_lock(&li->lock);
-	li->catalog = listed;
-	li->shapes = shapes;
+	li->catalog = catalog;
 	li->loaded = true;
 	pthread_cond_broadcast(&li->loading);
 	pthread_mutex_unlock(&li->lock);
@@ -620,7 +617,6 @@ static int gather_and_read(struct lister *li)
 	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc &&
 	      !grove__roots_away(li->g);
 	grove__catalog_close(li->catalog, all, &li->out->known);
-	grove__catalog_close(li->shapes, all, NULL);
 	return rc ? rc : li->rc;
 }
 
@@ -791,10 +787,10 @@ static int look_up(struct grove *g, struct grove__digest_task *t, unsigned flags
 		   struct grove_list *out, struct grove_detail *d)
 {
 	const grove__catalog_need one = 0;
-	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, CATALOG_LIST, &one) : NULL;
+	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, 1u << CHAPTER_LIST, &one) : NULL;
 	struct grove__digest_reader r;
 	struct grove__digest_one x;
-	int rc = grove__digest_reader_init(&r, g, catalog);
+	int rc = grove__digest_reader_init(&r, g, catalog, 1u << CHAPTER_LIST);
 
 	if (rc) {
 		rc = grove__fail_nomem(d);

@@ -153,7 +153,7 @@ int grove__list_said(struct grove *g, const struct grove__list_place *at, struct
 	struct grove_store_log_stat st;
 	struct grove_store_log *log = NULL;
 	struct grove__scan_part p = { .value = read_line, .payload = &f };
-	int rc = grove__digest_reader_init(&r, g, NULL) ? grove__fail_nomem(d) : 0;
+	int rc = grove__digest_reader_init(&r, g, NULL, 1u << CHAPTER_LIST) ? grove__fail_nomem(d) : 0;
 
 	grove__list_fit_init(&f, NULL, &r);
 	f.whole = true;

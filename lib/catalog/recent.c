@@ -71,7 +71,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	int rc;
 
 	if (!r->looked_up)
-		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, &few);
+		r->reader.catalog = grove__catalog_open(r->g, 1u << CHAPTER_LIST, &few);
 	r->looked_up = true;
 	rc = grove__digest_read(&r->reader, &c->task, &x, &why);
 	if (why.code)
@@ -388,7 +388,7 @@ static int recent(struct grove *g, const char *cwd, const char *dir, bool writte
 	grove__arena_init(&r.names);
 	grove__sys_dir_init(&r.near);
 	r.cwd = full.ptr;
-	rc = grove__digest_reader_init(&r.reader, g, NULL) || rc ? grove__fail_nomem(d)
+	rc = grove__digest_reader_init(&r.reader, g, NULL, 1u << CHAPTER_LIST) || rc ? grove__fail_nomem(d)
 								: find(&r, dir, out);
 	grove__digest_reader_release(&r.reader);
 	grove__sys_dir_release(&r.near);

@@ -9,7 +9,7 @@
 /* What else is known about the log. */
 struct grove__billed_log {
 	const struct grove__dialect *dialect;   /* by which it was read; NULL: it was not */
-	struct grove_slice around;              /* from its location (grove__sweep_around()) */
+	struct grove_slice around;              /* suggested by its location; empty: nobody asked */
 	bool session;                           /* it is one */
 	int64_t time;                           /* of its beginning; GROVE_NO_TIME */
 	struct grove_slice id, cwd, parent;     /* empty: not known */

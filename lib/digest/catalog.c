@@ -1,11 +1,13 @@
 /*
- * digest/catalog.c: a cache of what was found in session files.
+ * digest/catalog.c: a cache of what was found in logs.
  *
- * There is a table for each purpose and a row for each file: the state of the file
- * (device, inode, length, times), what was found, and a checksum over both. A file that
- * does not match exactly is read again. Only a change within one tick of the clock
- * could leave all five values the same, so a file is remembered only once that has
- * passed.
+ * There is one table, with a row for each chapter of a log: the state of the log (device,
+ * inode, length, times), what was found, and a checksum over both. A log that does not
+ * match exactly is read again. Only a change within one tick of the clock could leave all
+ * five values the same, so a log is remembered only once that has passed.
+ *
+ * One chapter of all logs stands before the next one: a list does not read the replies,
+ * which are the larger part.
  *
  * Several processes share it through SQLite. But correctness does not depend on that: a row that is intact and matches its file is right, however it got
  * there, and any other row is ignored. So a power loss, a network directory or changed
@@ -29,17 +31,15 @@
 #include <stdlib.h>
 
 /* The version of the tables, and of the meaning of their bytes. */
-#define VERSION "10"
+#define VERSION "11"
 #define BUSY_MS 500
 /* If at least one in this many known files is looked up, all rows are read at once. */
 #define ALL_FROM 8
 /* This many files are examined at a time whether they still exist. */
 #define GONE_MAX 128
 
-static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
-
 struct row {
-	int64_t id;                   /* of a new one; see id_of() */
+	int64_t id;                   /* see id_of() */
 	struct grove_slice path;
 	struct grove__log_state st;
 	struct grove_slice bytes;
@@ -51,34 +51,46 @@ struct rows {
 	size_t nr, cap;
 };
 
+struct known {
+	struct rows rows;
+	struct grove__idmap by_path;
+	bool all;                     /* the chapter's rows are all here */
+};
+
 struct grove__catalog {
 	char *file;
 	sqlite3 *db;
 	sqlite3_stmt *one;
-	enum grove__purpose purpose;
-	bool all;                     /* `known` is everything */
 	bool damaged;
 	struct grove__arena texts;
-	struct rows known, fresh;
-	struct grove__idmap by_path;
+	struct known known[CHAPTERS];
+	struct rows fresh;
 	pthread_mutex_t lock;         /* guards `one`, `fresh` and `damaged` */
 };
 
-/*
- * Rows are numbered by the hashes of their paths. The table then needs no other index,
- * and new rows in this order are written sequentially. If two paths have the same hash,
- * only one of them is remembered.
- */
-static int64_t id_of(struct grove_slice path)
+/* A row's number begins with its chapter's, in so many bits after the sign. */
+enum { CHAPTER_BITS = 2 };
+
+static int64_t first_id(unsigned chapter)
 {
-	return (int64_t)(grove__idmap_hash(0, path.ptr, path.len) >> 1);
+	return (int64_t)((uint64_t)chapter << (63 - CHAPTER_BITS));
+}
+
+/*
+ * The rest is the hash of the path. The table then needs no other index, and new rows in
+ * this order are written sequentially. If two paths have the same hash, only one of them
+ * is remembered.
+ */
+static int64_t id_of(enum grove__chapter chapter, struct grove_slice path)
+{
+	return first_id(chapter) + (int64_t)(grove__idmap_hash(0, path.ptr, path.len) >> (CHAPTER_BITS + 1));
 }
 
 static struct grove_slice path_of(const void *owner, uint32_t i)
 {
-	const struct grove__catalog *c = owner;
+	const struct known *k = owner;
 
-	return c->known.list[i].path;
+	return k->rows.list[i].path;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -99,22 +111,18 @@ static bool is_current(sqlite3 *db)
 	return yes;
 }
 
-static bool make_tables(sqlite3 *db)
+static bool make_table(sqlite3 *db)
 {
-	char sql[512];
 	bool ok = run(db, "BEGIN IMMEDIATE");
 
 	/* another process may have been faster */
 	if (ok && is_current(db))
 		return run(db, "COMMIT");
-	for (size_t i = 0; i < CATALOG_NR && ok; i++) {
-		sqlite3_snprintf((int)sizeof(sql), sql,
-				 "DROP TABLE IF EXISTS %s; CREATE TABLE %s (id INTEGER PRIMARY KEY, path TEXT, "
-				 "dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
-				 "crc INTEGER, about BLOB)", tables[i], tables[i]);
-		ok = run(db, sql);
-	}
-	ok = ok && run(db, "PRAGMA user_version = " VERSION "; COMMIT");
+	/* the first three are those of earlier versions */
+	ok = ok && run(db, "DROP TABLE IF EXISTS listed; DROP TABLE IF EXISTS billed; DROP TABLE IF EXISTS shaped; "
+			   "DROP TABLE IF EXISTS digests; CREATE TABLE digests (id INTEGER PRIMARY KEY, path TEXT, "
+			   "dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
+			   "crc INTEGER, about BLOB); PRAGMA user_version = " VERSION "; COMMIT");
 	if (!ok)
 		run(db, "ROLLBACK");
 	return ok;
@@ -131,7 +139,7 @@ static sqlite3 *open_db(const char *path)
 		rc = grove__sqlite_cache_open(path, grove__sqlite_vfs(), BUSY_MS, &db);
 	}
 	/* rows are read from the first to the last, once: large pages, and few of them in memory */
-	if (!rc && run(db, "PRAGMA page_size = 16384; PRAGMA cache_size = -512") && (is_current(db) || make_tables(db)))
+	if (!rc && run(db, "PRAGMA page_size = 16384; PRAGMA cache_size = -512") && (is_current(db) || make_table(db)))
 		return db;
 	sqlite3_close(db);
 	return NULL;
@@ -163,7 +171,7 @@ static bool is_damaged(const char *path)
 static uint32_t crc_of(const struct row *r)
 {
 	const uint64_t like[] = { r->st.dev, r->st.ino, r->st.size, (uint64_t)r->st.mtime_ns,
-				  (uint64_t)r->st.ctime_ns, r->bytes.len };
+				  (uint64_t)r->st.ctime_ns, r->bytes.len, (uint64_t)r->id };
 	uint32_t crc = grove__crc32c(0, GROVE_VERSION " " VERSION, sizeof(GROVE_VERSION " " VERSION));
 
 	crc = grove__crc32c(crc, like, sizeof(like));
@@ -197,20 +205,18 @@ static int take_row(sqlite3_stmt *st, struct grove__arena *a, struct row *out)
 			.size = (uint64_t)sqlite3_column_int64(st, 3), .mtime_ns = sqlite3_column_int64(st, 4),
 			.ctime_ns = sqlite3_column_int64(st, 5) },
 		.bytes = keep(a, bytes, bytes ? len : 0),
-		.crc = (uint32_t)sqlite3_column_int64(st, 6),
+		.crc = (uint32_t)sqlite3_column_int64(st, 6), .id = sqlite3_column_int64(st, 8),
 	};
 	return out->path.ptr && out->bytes.ptr ? 0 : GROVE_ENOMEM;
 }
 
-static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
+static sqlite3_stmt *prepare(struct grove__catalog *c, const char *sql)
 {
-	char *sql = sqlite3_mprintf(fmt, tables[c->purpose], tables[c->purpose]);
 	sqlite3_stmt *st = NULL;
-	int rc = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
+	int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
 
-	/* this version but without its tables: not ours */
+	/* this version but without its table: not ours */
 	c->damaged |= is_damage(rc) || rc == SQLITE_ERROR;
-	sqlite3_free(sql);
 	return rc ? NULL : st;
 }
 
@@ -225,51 +231,56 @@ static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena 
 	return rc == SQLITE_DONE ? 1 : GROVE_EIO;
 }
 
-#define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about"
+#define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about, id"
 
 /*
- * Reads all rows, unless there turn out to be so many that it is faster to look up the few
- * that are needed. Returns 0, or 1 if it stopped for that reason.
+ * Reads all rows of a chapter, unless there turn out to be so many that it is faster to
+ * look up the few that are needed. Returns 0, or 1 if it stopped for that reason.
  */
-static int read_all(struct grove__catalog *c, const grove__catalog_need *need)
+static int read_all(struct grove__catalog *c, unsigned chapter, const grove__catalog_need *need)
 {
-	sqlite3_stmt *st = prepare(c, "SELECT " COLUMNS " FROM %s");
+	sqlite3_stmt *st = prepare(c, "SELECT " COLUMNS " FROM digests WHERE id >= ? AND id < ?");
+	struct known *k = &c->known[chapter];
 	int rc = st ? 0 : GROVE_EIO;
-	bool few = false;
+	bool few = !*need;
 	uint32_t old;
 	struct row r;
 
+	if (st) {
+		sqlite3_bind_int64(st, 1, first_id(chapter));
+		sqlite3_bind_int64(st, 2, first_id(chapter + 1));
+	}
 	while (!rc && !few && !(rc = step(c, st, &c->texts, &r))) {
-		rc = grove__array_room(&c->known.list, &c->known.cap, c->known.nr, sizeof(r));
+		rc = grove__array_room(&k->rows.list, &k->rows.cap, k->rows.nr, sizeof(r));
 		if (!rc)
-			c->known.list[c->known.nr++] = r;
-		few = c->known.nr / ALL_FROM >= *need;
+			k->rows.list[k->rows.nr++] = r;
+		few = k->rows.nr / ALL_FROM >= *need;
 	}
 	sqlite3_finalize(st);
 	if (few && rc >= 0)
 		return 1;
-	for (uint32_t i = 0; i < c->known.nr && rc == 1; i++)
-		if (grove__idmap_put(&c->by_path, path_of(c, i), i, &old))
+	for (uint32_t i = 0; i < k->rows.nr && rc == 1; i++)
+		if (grove__idmap_put(&k->by_path, path_of(k, i), i, &old))
 			rc = GROVE_ENOMEM;
+	k->all = rc == 1;
 	return rc == 1 ? 0 : rc;
 }
 
-static bool open_catalog(struct grove__catalog *c, const grove__catalog_need *need)
+static bool open_catalog(struct grove__catalog *c, unsigned chapters, const grove__catalog_need *need)
 {
-	int rc;
+	int rc = 0;
 
 	c->db = open_db(c->file);
 	if (!c->db) {
 		c->damaged = is_damaged(c->file);
 		return false;
 	}
-	rc = *need ? read_all(c, need) : 1;
-	c->all = !rc;
-	if (rc <= 0)
-		return !rc;
-	c->known.nr = 0;
-	grove__arena_clear(&c->texts);
-	c->one = prepare(c, "SELECT " COLUMNS " FROM %s WHERE id = ?");
+	for (unsigned i = 0; i < CHAPTERS && rc >= 0; i++)
+		if (chapters & 1u << i)
+			rc = read_all(c, i, need);
+	if (rc < 0)
+		return false;
+	c->one = prepare(c, "SELECT " COLUMNS " FROM digests WHERE id = ?");
 	return c->one != NULL;
 }
 
@@ -279,25 +290,27 @@ static void release(struct grove__catalog *c)
 	sqlite3_close(c->db);
 	if (c->damaged && c->file)
 		grove__sqlite_cache_remove(c->file);
-	grove__idmap_release(&c->by_path);
+	for (unsigned i = 0; i < CHAPTERS; i++) {
+		grove__idmap_release(&c->known[i].by_path);
+		free(c->known[i].rows.list);
+	}
 	grove__arena_release(&c->texts);
 	pthread_mutex_destroy(&c->lock);
-	free(c->known.list);
 	free(c->fresh.list);
 	free(c->file);
 	free(c);
 }
 
-static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose purpose)
+static struct grove__catalog *new_catalog(const char *dir)
 {
 	struct grove__catalog *c = calloc(1, sizeof(*c));
 	struct grove_buf file = GROVE_BUF_INIT;
 
 	if (!c)
 		return NULL;
-	c->purpose = purpose;
 	grove__arena_init(&c->texts);
-	grove__idmap_init(&c->by_path, grove__sys_seed(), path_of, c);
+	for (unsigned i = 0; i < CHAPTERS; i++)
+		grove__idmap_init(&c->known[i].by_path, grove__sys_seed(), path_of, &c->known[i]);
 	pthread_mutex_init(&c->lock, NULL);
 	if (!grove__buf_addf(&file, "%s/catalog.db", dir)) {
 		c->file = file.ptr;
@@ -308,7 +321,7 @@ static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose p
 	return NULL;
 }
 
-struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose,
+struct grove__catalog *grove__catalog_open(struct grove *g, unsigned chapters,
 					   const grove__catalog_need *need)
 {
 	struct grove__catalog *c;
@@ -320,8 +333,8 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 		return NULL;
 	/* a damaged one is removed and created again, once */
 	for (int tries = 0; tries < 2 && again; tries++) {
-		c = new_catalog(dir, purpose);
-		if (!c || open_catalog(c, need))
+		c = new_catalog(dir);
+		if (!c || open_catalog(c, chapters, need))
 			return c;
 		/* an incomplete result is discarded */
 		again = c->damaged;
@@ -330,89 +343,68 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 	return NULL;
 }
 
-static bool find_one(struct grove__catalog *c, struct grove_slice path, struct grove__arena *tmp,
-		     struct row *out)
+static bool find_one(struct grove__catalog *c, enum grove__chapter chapter, struct grove_slice path,
+		     struct grove__arena *tmp, struct row *out)
 {
 	bool found;
 
 	pthread_mutex_lock(&c->lock);
-	sqlite3_bind_int64(c->one, 1, id_of(path));
+	sqlite3_bind_int64(c->one, 1, id_of(chapter, path));
 	found = !step(c, c->one, tmp, out) && grove__slice_eq(out->path, path);
 	sqlite3_reset(c->one);
 	pthread_mutex_unlock(&c->lock);
 	return found;
 }
 
-static bool find(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
-		 struct row *out)
+static bool find(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+		 struct grove__arena *tmp, struct row *out)
 {
 	uint32_t i;
 
 	if (!c)
 		return false;
-	if (!c->all)
-		return find_one(c, grove__slice_str(path), tmp, out);
-	i = grove__idmap_get(&c->by_path, grove__slice_str(path));
+	if (!c->known[chapter].all)
+		return find_one(c, chapter, grove__slice_str(path), tmp, out);
+	i = grove__idmap_get(&c->known[chapter].by_path, grove__slice_str(path));
 	if (i == GROVE__IDMAP_NONE)
 		return false;
-	*out = c->known.list[i];
+	*out = c->known[chapter].rows.list[i];
 	return true;
 }
 
-/* Finds a row that can be trusted. */
-static bool find_whole(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
-		       struct row *out)
+bool grove__catalog_lasts(const struct grove__catalog *c, enum grove__chapter chapter)
 {
-	return find(c, path, tmp, out) && out->crc == crc_of(out);
+	return c && c->known[chapter].all;
 }
 
-bool grove__catalog_lasts(const struct grove__catalog *c)
-{
-	return c && c->all;
-}
-
-bool grove__catalog_find(struct grove__catalog *c, const char *path,
-			 const struct grove__log_state *st, struct grove__arena *tmp,
-			 struct grove_slice *out)
+bool grove__catalog_recall(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+			   struct grove__log_state *st, struct grove__arena *tmp, struct grove_slice *out)
 {
 	struct row r;
 
-	if (!find_whole(c, path, tmp, &r))
-		return false;
-	*out = r.bytes;
-	return grove__state_same(&r.st, st);
-}
-
-bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__log_state *st,
-			   struct grove__arena *tmp, struct grove_slice *out)
-{
-	struct row r;
-
-	if (!find_whole(c, path, tmp, &r))
+	/* only a row that can be trusted */
+	if (!find(c, chapter, path, tmp, &r) || r.crc != crc_of(&r))
 		return false;
 	*st = r.st;
 	*out = r.bytes;
 	return true;
 }
 
-bool grove__catalog_former(struct grove__catalog *c, const char *path,
-			   const struct grove__log_state *st, struct grove__arena *tmp,
-			   struct grove_slice *out)
+bool grove__catalog_find(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+			 const struct grove__log_state *st, struct grove__arena *tmp,
+			 struct grove_slice *out)
 {
-	struct row r;
+	struct grove__log_state was;
 
-	if (!find_whole(c, path, tmp, &r))
-		return false;
-	*out = r.bytes;
-	return grove__state_grown(&r.st, st);
+	return grove__catalog_recall(c, chapter, path, &was, tmp, out) && grove__state_same(&was, st);
 }
 
 /* ------------------------------------------------------------------ writing */
 
-void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__log_state *st,
-			struct grove_slice bytes)
+void grove__catalog_put(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+			const struct grove__log_state *st, struct grove_slice bytes)
 {
-	struct row r = { .id = id_of(grove__slice_str(path)), .st = *st };
+	struct row r = { .id = id_of(chapter, grove__slice_str(path)), .st = *st };
 
 	if (!c || !grove__sys_settled(st->ctime_ns))
 		return;
@@ -443,7 +435,7 @@ static int by_id(const void *x, const void *y)
 
 static bool write_fresh(struct grove__catalog *c)
 {
-	sqlite3_stmt *st = prepare(c, "INSERT OR REPLACE INTO %s (" COLUMNS ", id) "
+	sqlite3_stmt *st = prepare(c, "INSERT OR REPLACE INTO digests (" COLUMNS ") "
 				      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	bool ok = st != NULL;
 
@@ -479,8 +471,8 @@ struct gone {
  */
 static void find_gone(struct grove__catalog *c, struct gone *out)
 {
-	sqlite3_stmt *st = prepare(c, "SELECT * FROM (SELECT id, path FROM %s WHERE id >= ?1 ORDER BY id) "
-				      "UNION ALL SELECT * FROM (SELECT id, path FROM %s WHERE id < ?1 ORDER BY id)");
+	sqlite3_stmt *st = prepare(c, "SELECT * FROM (SELECT id, path FROM digests WHERE id >= ?1 ORDER BY id) "
+				      "UNION ALL SELECT * FROM (SELECT id, path FROM digests WHERE id < ?1 ORDER BY id)");
 	struct grove__sys_stat now;
 	uint64_t start = 0;
 
@@ -499,13 +491,14 @@ static void find_gone(struct grove__catalog *c, struct gone *out)
 	sqlite3_finalize(st);
 }
 
+/* With all chapters of them. */
 static bool forget(struct grove__catalog *c, const struct gone *gone)
 {
-	sqlite3_stmt *st = prepare(c, "DELETE FROM %s WHERE id = ?");
+	sqlite3_stmt *st = prepare(c, "DELETE FROM digests WHERE id = ?");
 	bool ok = st != NULL;
 
-	for (size_t i = 0; i < gone->nr && ok; i++) {
-		sqlite3_bind_int64(st, 1, gone->id[i]);
+	for (size_t i = 0; i < gone->nr * CHAPTERS && ok; i++) {
+		sqlite3_bind_int64(st, 1, first_id((unsigned)(i % CHAPTERS)) + gone->id[i / CHAPTERS] % first_id(1));
 		ok = done(c, st);
 	}
 	sqlite3_finalize(st);

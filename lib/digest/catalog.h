@@ -1,9 +1,9 @@
 /*
- * digest/catalog.h: a cache of what was found in sessions.
+ * digest/catalog.h: a cache of what was found in logs.
  *
- * It can be deleted at any time, and grove works without it if there can be none. For
- * each purpose it holds some bytes per file, or per log of a database, that only their
- * owner understands.
+ * It can be deleted at any time, and grove works without it if there can be none. Of each
+ * log it holds up to three chapters: some bytes that only their writer understands, and
+ * the state of the log that they are about.
  */
 #ifndef GROVE_DIGEST_CATALOG_H
 #define GROVE_DIGEST_CATALOG_H
@@ -11,7 +11,12 @@
 #include "session/session.h"
 #include "sys/state.h"
 
-enum grove__purpose { CATALOG_LIST, CATALOG_USAGE, CATALOG_SHAPE, CATALOG_NR };
+enum grove__chapter {
+	CHAPTER_LIST,    /* what a list shows (digest.h) */
+	CHAPTER_REPLIES, /* what was billed (billed.h) */
+	CHAPTER_SHAPE,   /* what only the tree shows (shape.h) */
+	CHAPTERS
+};
 
 struct grove__catalog;
 
@@ -22,30 +27,27 @@ struct grove__catalog;
 typedef _Atomic size_t grove__catalog_need;
 
 /*
- * Opens it for looking up as many files as needed. Returns NULL if there is none; every
- * call below accepts that. One thread at a time, except for find.
+ * Opens it. Of these chapters (bits), as many logs as needed will be looked up; of the
+ * others, only some. Returns NULL if there is none; every call below accepts that. One
+ * thread at a time, except for find and recall.
  */
-struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose,
+struct grove__catalog *grove__catalog_open(struct grove *g, unsigned chapters,
 					   const grove__catalog_need *need);
 /*
- * Finds what is known about the file at `path`, whose state is `st`. Returns true and
- * the bytes, which are valid until the catalog is closed (or, if `tmp` is used, until
- * that is released: grove__catalog_lasts() says which).
+ * Finds a chapter about the log at `path`, whose state is `st`. Returns true and the
+ * bytes, which are valid until the catalog is closed (or, if `tmp` is used, until that is
+ * released: grove__catalog_lasts() says which).
  */
-bool grove__catalog_find(struct grove__catalog *c, const char *path,
+bool grove__catalog_find(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
 			 const struct grove__log_state *st, struct grove__arena *tmp,
 			 struct grove_slice *out);
-bool grove__catalog_lasts(const struct grove__catalog *c);
+bool grove__catalog_lasts(const struct grove__catalog *c, enum grove__chapter chapter);
 /* Finds what was known about it, whatever it is now; `st` becomes its state of that time. */
-bool grove__catalog_recall(struct grove__catalog *c, const char *path, struct grove__log_state *st,
-			   struct grove__arena *tmp, struct grove_slice *out);
-/* Finds what was known about it when it was shorter: the same file by device and inode. */
-bool grove__catalog_former(struct grove__catalog *c, const char *path,
-			   const struct grove__log_state *st, struct grove__arena *tmp,
-			   struct grove_slice *out);
+bool grove__catalog_recall(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+			   struct grove__log_state *st, struct grove__arena *tmp, struct grove_slice *out);
 /* Remembers it. It is written when the catalog is closed; a failure is ignored. */
-void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__log_state *st,
-			struct grove_slice bytes);
+void grove__catalog_put(struct grove__catalog *c, enum grove__chapter chapter, const char *path,
+			const struct grove__log_state *st, struct grove_slice bytes);
 /*
  * Writes what is new. If `complete`, some files are examined whether they still exist,
  * and their rows deleted if they do not. `texts`, unless NULL, becomes the owner of all

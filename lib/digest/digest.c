@@ -13,10 +13,10 @@
 
 struct numbers {
 	int64_t created, modified, newest, mtime_ns;
-	uint64_t messages, bytes, mark;
-	uint32_t mark_crc;
+	uint64_t messages, bytes, mark, lines;
+	uint32_t mark_crc, version;
 	int32_t rc;
-	uint8_t has_slot, has_time, reserved[6];
+	uint8_t has_slot, has_time, reserved[2];
 };
 
 enum { DIALECT, AROUND, ID, CWD, NAME, PARENT, WHY, ASKED, SLOT, TITLE, SAID, FIRST, TEXTS };
@@ -39,6 +39,7 @@ int grove__digest_pack(const struct grove__digest *l, struct grove_buf *out)
 {
 	const struct numbers n = { .created = l->created, .modified = l->modified, .newest = l->newest,
 				   .mtime_ns = l->mtime_ns, .messages = l->messages, .bytes = l->bytes, .mark = l->mark, .mark_crc = l->mark_crc,
+				   .lines = l->lines, .version = l->version,
 				   .rc = l->rc, .has_slot = l->has_slot, .has_time = l->has_time };
 	const char *const texts[FIRST] = {
 		[DIALECT] = l->dialect ? l->dialect->name : NULL, [AROUND] = l->around, [ID] = l->id,
@@ -93,7 +94,7 @@ bool grove__digest_unpack(struct grove_slice bytes, struct grove__digest *l)
 		.around = texts[AROUND], .rc = n.rc, .id = texts[ID], .cwd = texts[CWD],
 		.name = texts[NAME], .parent = texts[PARENT], .why = texts[WHY], .asked = texts[ASKED],
 		.first = texts[FIRST], .first_len = len, .created = n.created, .modified = n.modified, .mtime_ns = n.mtime_ns,
-		.messages = n.messages, .bytes = n.bytes, .mark = n.mark, .mark_crc = n.mark_crc, .has_slot = n.has_slot,
+		.messages = n.messages, .bytes = n.bytes, .mark = n.mark, .mark_crc = n.mark_crc, .lines = n.lines, .version = n.version, .has_slot = n.has_slot,
 		.has_time = n.has_time, .newest = n.newest, .slot = texts[SLOT], .title = texts[TITLE],
 		.said = texts[SAID],
 	};

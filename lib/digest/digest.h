@@ -29,6 +29,8 @@ struct grove__digest {
 	 */
 	uint64_t mark;
 	uint32_t mark_crc;
+	uint64_t lines;              /* up to there */
+	unsigned version;            /* the header's */
 	bool has_slot, has_time;     /* there is a slot; the header's time is a string */
 	int64_t newest;
 	const char *slot, *title, *said;   /* names from slot, header, entries */

@@ -1,16 +1,17 @@
 /*
- * digest/read.c: one session, read for a list or known from an earlier one.
+ * digest/read.c: what one reading of a log finds.
  *
- * The values are the agent's own, so every line is examined, once: the result is stored
- * in the catalog. If a file has grown, reading continues where it ended, provided that
- * all bytes up to there still have the same checksum. That is for large files, and for
- * dialects whose listing is a few totals (list.new is NULL).
+ * The values of a list are the agent's own, so every line is examined, once. What was
+ * billed is in the same lines, and a few members more cost less than another reading: so
+ * whoever reads a log first, for a list or for totals, finds both, and the catalog keeps
+ * them. If a file has grown, reading continues where it ended, provided that all bytes up
+ * to there still have the same checksum. That is for large files, and for dialects whose
+ * listing is a few totals (list.tally is NULL).
  *
  * For a single session without a message count, only the two ends are read: agents
  * repeat what a list needs before it is too far from the end.
  */
 #include "digest/read.h"
-#include "digest/catalog.h"
 
 #include "base/crc32c.h"
 
@@ -22,9 +23,11 @@
 #define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
 #define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
 
-int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c)
+int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c,
+			      unsigned chapters)
 {
-	*r = (struct grove__digest_reader){ .g = g, .catalog = c };
+	*r = (struct grove__digest_reader){ .g = g, .catalog = c, .chapters = chapters };
+	grove__replies_init(&r->own);
 	grove__arena_init(&r->tmp);
 	grove__arena_init(&r->line);
 	return grove__scan_init(&r->scan);
@@ -33,6 +36,7 @@ int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, s
 void grove__digest_reader_release(struct grove__digest_reader *r)
 {
 	grove__scan_release(&r->scan);
+	grove__replies_release(&r->own);
 	grove__arena_release(&r->tmp);
 	grove__arena_release(&r->line);
 	grove__buf_release(&r->named);
@@ -41,60 +45,160 @@ void grove__digest_reader_release(struct grove__digest_reader *r)
 
 void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect)
 {
+	unsigned nr = dialect->read.nr_members;
+
 	if (r->dialect == dialect)
 		return;
 	r->dialect = dialect;
-	grove__json_want_init(&r->scan.want, dialect->read.members, dialect->read.nr_members);
+	memcpy(r->members, dialect->read.members, nr * sizeof(*r->members));
+	if (dialect->usage.nr_members)
+		memcpy(r->members + nr, dialect->usage.members, dialect->usage.nr_members * sizeof(*r->members));
+	grove__json_want_init(&r->scan.want, r->members, nr + dialect->usage.nr_members);
 }
 
 /* -------------------------------------------------------------------- lines */
 
-/* A tally has no header and keeps what it needs itself: a million lines need the room of one. */
-static int tally_line(struct grove__digest_reader *r, const struct grove__json_line *l, const char *line, struct grove__digest_one *x)
+/* Version 1 has no ids: uses those that a migration would give. */
+static int give_id(const struct grove__digest_one *x, uint64_t nr, struct grove__entry *e, char out[40])
 {
-	struct grove__entry e;
-	int rc = 0;
+	const struct grove__dialect *dialect = x->reader->dialect;
 
-	if (r->dialect->list.tally->index(l, line, &r->line, &e) != LINE_SKIP) {
-		x->has_header = true;
-		rc = r->dialect->list.line(l, line, &r->line, &e, &x->sum);
-	}
-	if (!rc && r->line.failed)
-		rc = GROVE_ENOMEM;
-	grove__arena_clear(&r->line);
-	return rc;
+	if (!x->header.id)
+		return 0;
+	e->id = grove__slice(out, dialect->header->migrated_id(grove__slice_str(x->header.id), nr, 0, out));
+	e->has_id = e->id.len > 0;
+	return e->has_id ? 0 : GROVE_ENOMEM;
 }
 
-static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
+/* The first one counts. */
+static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
 {
-	struct grove__digest_one *x = payload;
+	if (*out || !text.len)
+		return 0;
+	*out = grove__arena_dup(a, text);
+	return *out ? 0 : GROVE_ENOMEM;
+}
+
+/* Notes what a line was billed for. Sums of sub-agents are marked as if these had logs. */
+static int bill_line(struct grove__digest_one *x, const struct grove__json_line *l, const char *line, uint64_t nr,
+		     const struct grove__entry *e)
+{
+	struct grove__digest_reader *r = x->reader;
+	const struct grove__dialect *dialect = r->dialect;
+	struct grove__billed b;
+	struct grove__entry own;
+	char id[40];
+	int rc;
+
+	if (!x->bills || !dialect->usage.billed)
+		return 0;
+	rc = dialect->usage.billed(l, line, &r->line, e, &b);
+	/* most lines bill nothing, so their ids need not be hashed */
+	if (!rc && grove__dialect_lacks_ids(dialect, x->header.version)) {
+		own = *e;
+		rc = give_id(x, nr, &own, id);
+		rc = rc ? rc : dialect->usage.billed(l, line, &r->line, &own, &b);
+	}
+	if (rc)
+		return rc == 1 ? 0 : rc;
+	if (x->billed.time == GROVE_NO_TIME)
+		x->billed.time = b.time;
+	rc = keep_text(&r->tmp, b.session, &x->billed_to);
+	rc = rc ? rc : keep_text(&r->tmp, b.origin, &x->origin);
+	return rc ? rc : grove__replies_add(&r->own, &b, 0, true);
+}
+
+/* A log without a header: its entries say where and when it was. */
+static int take_facts(struct grove__digest_one *x, const struct grove__entry *e)
+{
+	struct grove__header *h = &x->header;
+
+	if (!x->has_header) {
+		x->has_header = h->usable = true;
+		h->version = x->reader->dialect->version;
+		h->time = e->time;
+	}
+	if (!e->cwd.len || (h->cwd && !e->moves))
+		return 0;
+	h->cwd = grove__arena_dup(&x->reader->tmp, e->cwd);
+	return h->cwd ? 0 : GROVE_ENOMEM;
+}
+
+static int list_line(struct grove__digest_one *x, const struct grove__json_line *l, const char *line,
+		     const struct grove__entry *e)
+{
+	return x->reader->dialect->list.line(l, line, &x->reader->line, e, &x->sum);
+}
+
+/* A tally keeps what it needs itself. */
+static int tally_line(struct grove__digest_one *x, const struct grove__json_line *l, const char *line, uint64_t nr)
+{
+	struct grove__digest_reader *r = x->reader;
+	struct grove__entry e;
+	int rc;
+
+	if (r->dialect->list.tally->index(l, line, &r->line, &e) == LINE_SKIP)
+		return 0;
+	x->has_header = true;
+	rc = list_line(x, l, line, &e);
+	return rc ? rc : bill_line(x, l, line, nr, &e);
+}
+
+/* Takes the title before the header, or the header. */
+static int begin_line(struct grove__digest_one *x, const struct grove__json_line *l, const char *line,
+		      enum grove__line_class class, const struct grove__entry *e)
+{
+	const struct grove__dialect_header *header = x->reader->dialect->header;
+
+	if (class == LINE_SLOT && !x->has_slot) {
+		x->has_slot = true;
+		return grove__buf_add_slice(&x->slot, e->text);
+	}
+	/* a file that does not begin with a header is not a session */
+	if (class != LINE_HEADER) {
+		if (header->other)
+			x->other = header->other(grove__slice(line + l->value.off, (size_t)l->value.len));
+		return GROVE_EDAMAGED;
+	}
+	header->read(l, line, &x->reader->tmp, &x->header);
+	x->has_header = true;
+	return x->reader->tmp.failed ? GROVE_ENOMEM : 0;
+}
+
+static int pass_line(struct grove__digest_one *x, const struct grove__json_line *l, const char *line, uint64_t nr)
+{
 	struct grove__digest_reader *r = x->reader;
 	struct grove__entry e;
 	enum grove__line_class class;
+	int rc = 0;
 
-	(void)nr;
 	if (r->dialect->list.tally)
-		return tally_line(r, l, line, x);
-	class = r->dialect->read.index(l, line, &r->tmp, &e);
+		return tally_line(x, l, line, nr);
+	class = r->dialect->read.index(l, line, &r->line, &e);
 	if (class == LINE_SKIP)
 		return 0;
-	x->has_header |= !grove__dialect_has_header(r->dialect);
-	if (!x->has_header) {
-		if (class == LINE_SLOT && !x->has_slot) {
-			x->has_slot = true;
-			return grove__buf_add_slice(&x->slot, e.text);
-		}
-		/* a file that does not begin with a header is not a session */
-		if (class != LINE_HEADER) {
-			if (r->dialect->header->other)
-				x->other = r->dialect->header->other(grove__slice(line + l->value.off, (size_t)l->value.len));
-			return GROVE_EDAMAGED;
-		}
-		r->dialect->header->read(l, line, &r->tmp, &x->header);
-		x->has_header = true;
-		return r->tmp.failed ? GROVE_ENOMEM : 0;
-	}
-	return class == LINE_HEADER ? 0 : r->dialect->list.line(l, line, &r->tmp, &e, &x->sum);
+	if (!grove__dialect_has_header(r->dialect))
+		rc = take_facts(x, &e);
+	else if (!x->has_header)
+		return begin_line(x, l, line, class, &e);
+	if (rc || class == LINE_HEADER)
+		return rc;
+	rc = list_line(x, l, line, &e);
+	return rc ? rc : bill_line(x, l, line, nr, &e);
+}
+
+/* A million lines need the room of one. */
+static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
+{
+	struct grove__digest_one *x = payload;
+	struct grove__arena *a = &x->reader->line;
+	int rc = pass_line(x, l, line, x->lines + nr);
+
+	/* a dialect continues without what it had no memory for, but that must not be remembered */
+	if (!rc && a->failed)
+		rc = GROVE_ENOMEM;
+	grove__arena_clear(a);
+	return rc;
 }
 
 /* True if a later reading can continue where this one ends. */
@@ -114,6 +218,7 @@ static int read_log(struct grove__digest_reader *r, struct grove_store_log *log,
 	x->crc = p.crc;
 	x->summed = p.sum && !p.too_long;
 	x->loose = p.loose;
+	x->lines += p.lines;
 	/* not remembered, so that it is reported each time */
 	x->too_long = p.too_long > 0;
 	x->unsettled |= x->too_long;
@@ -246,6 +351,8 @@ static void set_mark(struct grove__digest_reader *r, struct grove_store_log *log
 		return;
 	l->mark = x->log.tail;
 	l->mark_crc = x->crc;
+	l->lines = x->lines;
+	l->version = x->header.version;
 	l->has_slot = x->has_slot;
 	l->has_time = x->header.time_text;
 	l->newest = x->sum.newest;
@@ -254,27 +361,51 @@ static void set_mark(struct grove__digest_reader *r, struct grove_store_log *log
 	l->said = x->sum.name.len ? x->sum.name.ptr : NULL;
 }
 
-/* Continues from the mark of an earlier list, if there is a valid one. */
+/* Takes the replies up to the mark, which was set when the log was as `then`. */
+static int take_replies(struct grove__digest_reader *r, struct grove__digest_one *x,
+			const struct grove__log_state *then)
+{
+	struct grove__billed_log was;
+	struct grove__log_state st;
+	struct grove_slice bytes;
+	int rc;
+
+	if (!grove__catalog_recall(r->catalog, CHAPTER_REPLIES, x->task->path, &st, &r->tmp, &bytes) ||
+	    !grove__state_same(&st, then) || !grove__billed_unpack(bytes, &was) || was.dialect != r->dialect)
+		return 1;
+	rc = keep_text(&r->tmp, was.id, &x->billed_to);
+	rc = rc ? rc : keep_text(&r->tmp, was.parent, &x->origin);
+	x->billed.time = was.time;
+	return rc ? rc : grove__billed_fold(bytes, &r->own, 0, true);
+}
+
+/* Continues from the mark of an earlier reading, if there is a valid one. */
 static int go_on(struct grove__digest_reader *r, struct grove_store_log *log,
 		 struct grove__digest_one *x)
 {
+	struct grove__log_state then;
 	struct grove__digest was;
 	struct grove_slice bytes;
 	uint32_t crc;
 	int rc = 0;
 
 	if (!has_marks(r, x) ||
-	    !grove__catalog_former(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
-	    !grove__digest_unpack(bytes, &was) || was.rc || was.dialect != r->dialect ||
-	    was.mark < MARK_FROM || was.mark > x->log.tail || !mark_crc(r, log, was.mark, &crc) ||
-	    crc != was.mark_crc)
+	    !grove__catalog_recall(r->catalog, CHAPTER_LIST, x->task->path, &then, &r->tmp, &bytes) ||
+	    !grove__state_grown(&then, &x->st) || !grove__digest_unpack(bytes, &was) || was.rc ||
+	    was.dialect != r->dialect || was.mark < MARK_FROM || was.mark > x->log.tail ||
+	    !mark_crc(r, log, was.mark, &crc) || crc != was.mark_crc)
 		return 0;
+	if (x->bills)
+		rc = take_replies(r, x, &then);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	x->from = was.mark;
+	x->lines = was.lines;
 	x->crc = crc;
 	x->has_header = true;
 	x->has_slot = was.has_slot;
 	x->header = (struct grove__header){ .id = was.id, .cwd = was.cwd, .parent = was.parent,
-					    .title = was.title, .time = was.created,
+					    .title = was.title, .time = was.created, .version = was.version,
 					    .time_text = was.has_time ? "" : NULL };
 	x->sum.messages = was.messages;
 	x->sum.newest = was.newest;
@@ -422,27 +553,73 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 	return ask_store(t, name, out);
 }
 
-/* Completes what depends on the whole log. Returns 1 if it is not for a list. */
-static int conclude(struct grove__digest_reader *r, const struct grove__digest_task *t,
-		    struct grove__digest_one *x)
+/* There is nothing beside it, or nobody wants to know. */
+static int nothing_beside(void *payload, const char *name, struct grove_buf *out)
 {
+	(void)payload;
+	(void)name;
+	(void)out;
+	return GROVE_ENOTFOUND;
+}
+
+/* Completes what depends on the whole log, or on the part that could be read. Returns 1 if it is not for a list. */
+static int conclude(struct grove__digest_reader *r, struct grove__digest_one *x)
+{
+	const struct grove__digest_task *t = x->task;
 	const char *slash = strrchr(t->sub, '/');
 	struct grove_slice id = grove__slice_str(slash ? slash + 1 : *t->sub ? t->sub : t->session);
+	bool hidden = false;
 	int64_t time;
+	int rc;
 
-	if (!r->dialect->list.tally)
+	if (grove__dialect_has_header(r->dialect))
 		return 0;
 	/* a project's directory has other files, too */
 	if (*t->sub || !r->dialect->paths.parse_file_name(id, &time, &id)) {
-		if (!*t->sub && !r->any)
-			return 1;
+		hidden = !*t->sub && !r->any;
 		/* the name under which it is opened */
 		grove__slice_cut_end(&id, ".jsonl");
 	}
 	x->header.id = grove__arena_dup(&r->tmp, id);
 	if (!x->header.id)
 		return GROVE_ENOMEM;
-	return r->dialect->list.tally->end(x->sum.more, &r->tmp, beside, x, &x->header, &x->sum);
+	if (!r->dialect->list.tally)
+		return hidden;
+	/* totals need nothing of what is beside it, nor does a list of what it leaves out */
+	x->alone = hidden || x->l.rc || (*t->sub && !r->any);
+	rc = r->dialect->list.tally->end(x->sum.more, &r->tmp, x->alone ? nothing_beside : beside, x, &x->header, &x->sum);
+	return rc < 0 ? rc : hidden || rc;
+}
+
+/* Packs what was billed, also of a log of which only a part could be read. */
+static int conclude_bill(struct grove__digest_reader *r, struct grove__digest_one *x)
+{
+	struct grove__billed_log *b = &x->billed;
+	const struct grove__header *h = &x->header;
+	struct grove_slice id;
+	int64_t time;
+
+	b->dialect = x->l.dialect;
+	b->around = grove__slice_str(x->l.around ? x->l.around : "");
+	b->session = x->has_header;
+	b->nr = (uint32_t)r->own.nr;
+	if (x->has_header) {
+		b->id = grove__slice_str(x->billed_to ? x->billed_to : "");
+		b->cwd = grove__slice_str(h->cwd ? h->cwd : "");
+		b->parent = grove__slice_str(x->origin ? x->origin : "");
+		if (h->time != GROVE_NO_TIME)
+			b->time = h->time;
+		if (grove__dialect_has_header(r->dialect) && h->id)
+			b->id = grove__slice_str(h->id);
+		else if (!grove__dialect_has_header(r->dialect) && r->dialect->paths.parse_file_name(grove__slice_str(x->task->session), &time, &id))
+			b->id = id;
+		if (grove__dialect_has_header(r->dialect) && h->parent)
+			b->parent = grove__slice_str(h->parent);
+	}
+	if (grove__billed_pack(b, &r->own, &x->packed))
+		return GROVE_ENOMEM;
+	x->replies = grove__buf_slice(&x->packed);
+	return 0;
 }
 
 static void fill(const struct grove__digest_reader *r, const struct grove__digest_one *x,
@@ -463,7 +640,7 @@ static void fill(const struct grove__digest_reader *r, const struct grove__diges
 }
 
 /* Starts with nothing read. */
-static int begin(struct grove__digest_reader *r, struct grove__digest_one *x)
+static int start_over(struct grove__digest_reader *r, struct grove__digest_one *x, bool bills)
 {
 	if (x->sum.more)
 		r->dialect->list.tally->free(x->sum.more);
@@ -471,9 +648,12 @@ static int begin(struct grove__digest_reader *r, struct grove__digest_one *x)
 	grove__buf_release(&x->sum.first);
 	grove__buf_release(&x->sum.name);
 	x->sum = (struct grove__summary){ .newest = GROVE_NO_TIME };
-	x->header = (struct grove__header){ 0 };
+	x->header = (struct grove__header){ .time = GROVE_NO_TIME };
 	x->has_header = x->has_slot = x->loose = x->part = false;
-	x->from = 0;
+	x->from = x->lines = 0;
+	x->bills = bills;
+	x->billed.time = GROVE_NO_TIME;
+	grove__replies_clear(&r->own);
 	if (r->dialect->list.tally)
 		x->sum.more = r->dialect->list.tally->new((uint64_t)(uintptr_t)x);
 	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
@@ -482,28 +662,31 @@ static int begin(struct grove__digest_reader *r, struct grove__digest_one *x)
 static int read_lines(struct grove__digest_reader *r, struct grove_store_log *log,
 		      struct grove__digest_one *x, struct grove_detail *d)
 {
-	int rc = begin(r, x);
+	bool bills = r->catalog || r->chapters & 1u << CHAPTER_REPLIES;
+	int rc;
 
-	if (!rc && r->ends_from && x->log.bytes >= r->ends_from) {
-		rc = read_ends(r, log, x, d);
+	if (r->ends_from && x->log.bytes >= r->ends_from) {
+		rc = start_over(r, x, false);
+		rc = rc ? rc : read_ends(r, log, x, d);
 		if (rc == 1 && is_bounded(r)) {
 			x->part = true;
 			return 0;
 		}
 		if (rc <= 0)
 			return rc;
-		rc = begin(r, x);
 	}
+	rc = start_over(r, x, bills);
 	rc = rc ? rc : go_on(r, log, x);
 	return rc ? rc : read_log(r, log, x, d);
 }
 
-/* Reads the session, whatever the result. */
-static void read_session(struct grove__digest_reader *r, struct grove__digest_one *x,
-			 struct grove_detail *why)
+/* Reads the log, whatever the result. */
+static void read_anew(struct grove__digest_reader *r, struct grove__digest_one *x,
+		      struct grove_detail *why)
 {
 	struct grove__digest *l = &x->l;
 	struct grove_store_log *log = NULL;
+	int rc = 0;
 
 	*l = (struct grove__digest){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);
@@ -513,8 +696,12 @@ static void read_session(struct grove__digest_reader *r, struct grove__digest_on
 		l->rc = read_lines(r, log, x, why);
 	if (l->rc == GROVE_EDAMAGED && x->other)
 		grove__fail(why, l->rc, NULL, "%s", x->other);
-	if (!l->rc)
-		l->rc = conclude(r, x->task, x);
+	if (l->rc != GROVE_ENOMEM && x->has_header)
+		rc = conclude(r, x);
+	if (rc >= 0 && x->bills && conclude_bill(r, x))
+		rc = GROVE_ENOMEM;
+	if (rc < 0 || !l->rc)
+		l->rc = rc;
 	x->hidden = l->rc == 1;
 	if (x->hidden && r->any)
 		l->rc = 0;
@@ -537,14 +724,16 @@ static bool is_elsewhere(struct grove__digest_reader *r, const struct grove__dig
 	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__digest_belongs(r, x->task, &x->l, r->cwd) == 0;
 }
 
-/* Would it be read in the same dialect as then? */
-static bool reads_alike(struct grove__digest_reader *r, const struct grove__digest_one *x)
+/* Would it be read in the dialect of that time, when its location suggested `around`? */
+static bool reads_alike(struct grove__digest_reader *r, const struct grove__digest_task *t,
+			const struct grove__dialect *was, struct grove_slice around)
 {
-	const struct grove__dialect *must = r->g->forced ? r->g->forced : x->task->root->dialect, *likely;
+	const struct grove__dialect *must = r->g->forced ? r->g->forced : t->root->dialect, *likely;
 
 	if (must)
-		return x->l.dialect == must;
-	return x->l.around && !likely_dialect(r, x->task, &likely) && !strcmp(x->l.around, likely->name);
+		return was == must;
+	/* if the bytes do not decide, the location does, which must still give the same answer */
+	return around.len && !likely_dialect(r, t, &likely) && grove__slice_eq(around, grove__slice_str(likely->name));
 }
 
 /* The name of a log in the catalog; NULL if out of memory. */
@@ -556,15 +745,19 @@ static const char *name_in_catalog(struct grove__digest_reader *r, const struct 
 	return grove__buf_addf(&r->name, "%s\n%s\n%s\n%s", t->url, t->project, t->session, t->sub) ? NULL : r->name.ptr;
 }
 
-/* Looks up what an earlier list found, if the log has not changed. */
-static bool is_known(struct grove__digest_reader *r, struct grove__digest_one *x)
+static bool unpack_list(struct grove__digest_reader *r, struct grove__digest_one *x, struct grove_slice bytes)
+{
+	return grove__digest_unpack(bytes, &x->l) &&
+	       reads_alike(r, x->task, x->l.dialect, grove__slice_str(x->l.around ? x->l.around : ""));
+}
+
+static bool knows_list(struct grove__digest_reader *r, struct grove__digest_one *x, const char *name)
 {
 	const struct grove__digest_task *t = x->task;
-	const char *name = name_in_catalog(r, t);
 	struct grove_slice bytes;
 
-	if (!name || !grove__catalog_find(r->catalog, name, &x->st, &r->tmp, &bytes) ||
-	    !grove__digest_unpack(bytes, &x->l) || !reads_alike(r, x))
+	if (!grove__catalog_find(r->catalog, CHAPTER_LIST, name, &x->st, &r->tmp, &bytes) ||
+	    !unpack_list(r, x, bytes) || (r->any && x->l.rc == 1))
 		return false;
 	if (!r->recalls && !is_elsewhere(r, x) &&
 	    !(t->is_file ? grove__digest_holds(x->l.asked, t->path) : store_holds(t, x->l.asked)))
@@ -576,14 +769,29 @@ static bool is_known(struct grove__digest_reader *r, struct grove__digest_one *x
 	return true;
 }
 
+static bool knows_replies(struct grove__digest_reader *r, struct grove__digest_one *x, const char *name)
+{
+	return grove__catalog_find(r->catalog, CHAPTER_REPLIES, name, &x->st, &r->tmp, &x->replies) &&
+	       grove__billed_unpack(x->replies, &x->billed) && x->billed.dialect &&
+	       reads_alike(r, x->task, x->billed.dialect, x->billed.around);
+}
+
+/* Looks up what is asked for, if the log has not changed since it was read. */
+static bool is_known(struct grove__digest_reader *r, struct grove__digest_one *x)
+{
+	const char *name = name_in_catalog(r, x->task);
+
+	return name && (!(r->chapters & 1u << CHAPTER_REPLIES) || knows_replies(r, x, name)) &&
+	       (!(r->chapters & 1u << CHAPTER_LIST) || knows_list(r, x, name));
+}
+
 /* Looks up what an earlier list found, changed or not, unless it is a session of this directory. */
 static bool recall(struct grove__digest_reader *r, struct grove__digest_task *t, struct grove__digest_one *x)
 {
 	struct grove_slice bytes;
 
-	if (!*t->path || !grove__catalog_recall(r->catalog, t->path, &t->st, &r->tmp, &bytes) ||
-	    !grove__digest_unpack(bytes, &x->l) || !reads_alike(r, x) ||
-	    (x->l.cwd && !strcmp(x->l.cwd, r->g->cwd)))
+	if (!*t->path || !grove__catalog_recall(r->catalog, CHAPTER_LIST, t->path, &t->st, &r->tmp, &bytes) ||
+	    !unpack_list(r, x, bytes) || (x->l.cwd && !strcmp(x->l.cwd, r->g->cwd)))
 		return false;
 	t->is_file = true;
 	x->st = t->st;
@@ -607,9 +815,14 @@ static void remember(struct grove__digest_reader *r, const struct grove__digest_
 	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
 	const char *name = name_in_catalog(r, x->task);
 
-	if (final && name && is_as_before(x) && !x->unsettled && (!l->asked || !*x->task->sub) &&
+	if (!final || !name || !is_as_before(x))
+		return;
+	if (x->bills && !x->too_long)
+		grove__catalog_put(r->catalog, CHAPTER_REPLIES, name, &x->st, x->replies);
+	/* what was asked for on its own may be hidden from lists, and a sub-agent's has other files beside it */
+	if (!x->unsettled && !(r->any && x->hidden) && !(*x->task->sub && (l->asked || x->alone)) &&
 	    !grove__digest_pack(l, &bytes))
-		grove__catalog_put(r->catalog, name, &x->st, grove__buf_slice(&bytes));
+		grove__catalog_put(r->catalog, CHAPTER_LIST, name, &x->st, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
 }
 
@@ -647,11 +860,14 @@ int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
 	if (!r->any && t->is_empty)
 		return GROVE_EDAMAGED;
-	x->known = (t->is_file || t->is_surveyed) && is_known(r, x) && !(r->any && x->l.rc == 1);
+	x->known = (t->is_file || t->is_surveyed) && is_known(r, x);
 	if (x->known)
 		return x->l.rc;
-	read_session(r, x, why);
-	if ((t->is_file || t->is_surveyed) && r->catalog && !x->part && !(r->any && x->hidden))
+	x->l = (struct grove__digest){ .rc = 0 };
+	x->billed = (struct grove__billed_log){ .time = GROVE_NO_TIME };
+	x->replies = grove__slice(NULL, 0);
+	read_anew(r, x, why);
+	if ((t->is_file || t->is_surveyed) && r->catalog && !x->part)
 		remember(r, x);
 	/* as it was read, not as it was at first */
 	x->st.size = x->log.bytes;
@@ -683,6 +899,7 @@ void grove__digest_read_release(struct grove__digest_reader *r, struct grove__di
 		r->dialect->list.tally->free(x->sum.more);
 	grove__buf_release(&x->slot);
 	grove__buf_release(&x->asked);
+	grove__buf_release(&x->packed);
 	grove__buf_release(&x->sum.first);
 	grove__buf_release(&x->sum.name);
 	grove__arena_release(&r->tmp);

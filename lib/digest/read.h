@@ -1,16 +1,22 @@
 /*
- * digest/read.h: one session, read for a list or known from an earlier one.
+ * digest/read.h: what one reading of a log finds, or an earlier one found.
+ *
+ *	grove__digest_reader_init(&r, g, catalog, 1 << CHAPTER_LIST);
+ *	grove__digest_look(&task, NULL);
+ *	rc = grove__digest_read(&r, &task, &x, &why);
+ *	… x.l, x.replies …
+ *	grove__digest_read_release(&r, &x);
  */
 #ifndef GROVE_DIGEST_READ_H
 #define GROVE_DIGEST_READ_H
 
+#include "digest/billed.h"
+#include "digest/catalog.h"
 #include "digest/digest.h"
 #include "digest/scan.h"
 #include "sys/file.h"
 
-struct grove__catalog;
-
-/* A log to be listed. */
+/* A log to be read. */
 struct grove__digest_task {
 	struct grove__root *root;
 	const char *project, *session, *sub;
@@ -29,14 +35,17 @@ struct grove__digest_task {
 /* What a list that is bounded reads of one log. */
 #define GROVE__DIGEST_MOST ((uint64_t)128 << 20)
 
-/* Belongs to one thread, and reads one session after the other. */
+/* Belongs to one thread, and reads one log after the other. It must not move. */
 struct grove__digest_reader {
 	struct grove *g;
 	struct grove__catalog *catalog;      /* NULL: none */
+	unsigned chapters;                   /* what is asked for: bits of CHAPTER_LIST and CHAPTER_REPLIES */
 	struct grove__scan scan;
 	const struct grove__dialect *dialect;
-	struct grove__arena tmp;             /* good for this session */
-	struct grove__arena line;            /* good for one line, of a dialect with a tally */
+	struct grove__json_member members[GROVE__JSON_WANT_MAX];   /* its, of lines and of bills */
+	struct grove__replies own;           /* of this log */
+	struct grove__arena tmp;             /* good for this log */
+	struct grove__arena line;            /* good for one line */
 	struct grove_buf name;               /* in the catalog, of a log in a database */
 	bool any;                            /* named by the caller: lists may leave it out */
 	/* Of a log of this size or more the two ends suffice: messages are not counted; 0: of none. */
@@ -53,9 +62,11 @@ struct grove__digest_reader {
 	const struct grove__dialect *likely;
 };
 
-/* One session while it is read, and the result. */
+/* One log while it is read, and the result. */
 struct grove__digest_one {
-	struct grove__digest l;
+	struct grove__digest l;              /* if CHAPTER_LIST was asked for, or it was read */
+	struct grove__billed_log billed;     /* if CHAPTER_REPLIES was asked for … */
+	struct grove_slice replies;          /* … the same, packed */
 	struct grove__log_state st;          /* of its file, as it was read */
 	bool known;                          /* by the catalog, which owns the texts */
 
@@ -66,10 +77,14 @@ struct grove__digest_one {
 	struct grove_store_log_stat log;
 	struct grove_buf slot;               /* a title before the header */
 	struct grove_buf asked;              /* other files that it depends on */
-	uint64_t from;                       /* where reading began */
+	uint64_t from, lines;                /* where reading began, and how many lines are before that */
+	bool bills;                          /* what was billed is noted, too: */
+	const char *billed_to, *origin;      /* what its first replies say; NULL: nothing */
+	struct grove_buf packed;
 	bool has_header, has_slot, loose, unsettled;
 	const char *other;                   /* the kind of log it is instead, if that is known */
 	bool hidden;                         /* lists leave it out */
+	bool alone;                          /* what is beside it was not asked for */
 	bool part;                           /* not all of it was read */
 	uint64_t head;                       /* bytes of its beginning that were read */
 	bool too_long;                       /* a line was skipped; the detail says which */
@@ -77,7 +92,8 @@ struct grove__digest_one {
 	bool summed;                         /* … where they may become a mark */
 };
 
-int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c);
+int grove__digest_reader_init(struct grove__digest_reader *r, struct grove *g, struct grove__catalog *c,
+			      unsigned chapters);
 void grove__digest_reader_release(struct grove__digest_reader *r);
 /* Sets the dialect of the next log. */
 void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect);
@@ -90,8 +106,9 @@ void grove__digest_look(struct grove__digest_task *t, struct grove__sys_dir *nea
 /* Sets the state of a log in a database. */
 void grove__digest_surveyed(struct grove__digest_task *t, const struct grove_store_log_stat *log);
 /*
- * Returns 0; 1 if it is not for a list; or an error, with its detail in `why` if there
- * is one. Release `x` in any case, before the next one.
+ * Reads all chapters if one that is asked for is not known. Returns 0; 1 if it is not for
+ * a list; or an error, with its detail in `why` if there is one. Release `x` in any case,
+ * before the next one.
  */
 int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task *t,
 		     struct grove__digest_one *x, struct grove_detail *why);

@@ -48,7 +48,13 @@ void grove__replies_release(struct grove__replies *rs)
 
 void grove__replies_clear(struct grove__replies *rs)
 {
-	if (rs->slots)
+	/* after a large log, small ones need not clear what they do not use */
+	if (rs->used < rs->nr_slots / 64) {
+		free(rs->slots);
+		rs->slots = NULL;
+		rs->nr_slots = 0;
+	}
+	if (rs->slots && rs->used)
 		memset(rs->slots, 0, rs->nr_slots * sizeof(*rs->slots));
 	rs->nr = rs->used = rs->nr_models = rs->nr_ties = 0;
 	grove__idmap_release(&rs->model_map);

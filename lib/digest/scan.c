@@ -95,5 +95,6 @@ int grove__scan_log(struct grove__scan *s, struct grove_store_log *log, struct g
 			p->crc = grove__crc32c(p->crc, s->runs.buf, s->runs.run.len);
 		rc = rc ? rc : read_run(s, p, &line);
 	}
+	p->lines = line;
 	return rc == 1 ? 0 : rc;
 }

@@ -187,7 +187,7 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 	bool same = false;
 	int rc;
 
-	if (x->task->is_file && grove__catalog_find(c, x->task->path, &x->st, tmp, &bytes) &&
+	if (x->task->is_file && grove__catalog_find(c, CHAPTER_SHAPE, x->task->path, &x->st, tmp, &bytes) &&
 	    unpack(bytes, x->l.dialect, out))
 		return 0;
 	rc = load(g, x, &s, d);
@@ -195,7 +195,7 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 		rc = grove__fail_nomem(d);
 	/* a file that changed meanwhile is not remembered */
 	if (!rc && same && !pack(out, x->l.dialect, &packed))
-		grove__catalog_put(c, x->task->path, &x->st, grove__buf_slice(&packed));
+		grove__catalog_put(c, CHAPTER_SHAPE, x->task->path, &x->st, grove__buf_slice(&packed));
 	grove__buf_release(&packed);
 	grove__session_unref(s);
 	return rc;

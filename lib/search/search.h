@@ -19,7 +19,7 @@
 #ifndef GROVE_SEARCH_SEARCH_H
 #define GROVE_SEARCH_SEARCH_H
 
-#include "catalog/sweep.h"
+#include "logs/logs.h"
 #include "search/search_query.h"
 #include "search/search_text.h"
 

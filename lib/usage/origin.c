@@ -52,7 +52,7 @@ static uint32_t find_parent(const struct origin *o, const char *name)
 static int find_parents(struct origin *o)
 {
 	const struct grove__usage_logs *ls = o->ls;
-	uint32_t nr = (uint32_t)ls->sweep.found.nr, old;
+	uint32_t nr = (uint32_t)ls->logs.nr, old;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < nr && !rc; i++)
@@ -95,7 +95,7 @@ static int by_place(const void *x, const void *y, void *payload)
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
 	const struct grove__usage_log *all = o->ls->all;
 	const struct place *p = &o->place[all[a].owner], *q = &o->place[all[b].owner];
-	const struct grove__log_at *logs = o->ls->sweep.found.logs;
+	const struct grove__log_at *logs = o->ls->logs.logs;
 
 	if (p->time != q->time)
 		return p->time < q->time ? -1 : 1;
@@ -108,7 +108,7 @@ static int by_place(const void *x, const void *y, void *payload)
 
 static int settle(struct origin *o, struct grove__usage_logs *ls, uint32_t *order, uint32_t *rank)
 {
-	uint32_t nr = (uint32_t)ls->sweep.found.nr;
+	uint32_t nr = (uint32_t)ls->logs.nr;
 	int rc = find_parents(o);
 
 	for (uint32_t i = 0; i < nr && !rc; i++) {
@@ -133,11 +133,11 @@ int grove__origin_settle(struct grove__usage_logs *ls)
 	if (!ls->replies.nr_ties)
 		return 0;
 	grove__idmap_init(&o.by_id, grove__sys_seed(), id_of, ls);
-	o.place = calloc(ls->sweep.found.nr, sizeof(*o.place));
-	numbers = calloc(ls->sweep.found.nr, 3 * sizeof(*numbers));
+	o.place = calloc(ls->logs.nr, sizeof(*o.place));
+	numbers = calloc(ls->logs.nr, 3 * sizeof(*numbers));
 	if (o.place && numbers) {
 		o.parent = numbers;
-		rc = settle(&o, ls, numbers + ls->sweep.found.nr, numbers + 2 * ls->sweep.found.nr);
+		rc = settle(&o, ls, numbers + ls->logs.nr, numbers + 2 * ls->logs.nr);
 	}
 	free(numbers);
 	free(o.place);

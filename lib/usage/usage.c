@@ -170,7 +170,7 @@ static int add_sessions(struct counting *ct, struct grove__usage_rows *rows)
 	uint32_t row;
 	int rc = 0;
 
-	for (uint32_t i = 0; ct->out->whole && i < ls->sweep.found.nr && !rc; i++) {
+	for (uint32_t i = 0; ct->out->whole && i < ls->logs.nr && !rc; i++) {
 		if (!ls->all[i].billed)
 			continue;
 		none.log = i;
@@ -312,12 +312,12 @@ static int look_up(struct counting *ct, const struct grove__usage_logs *ls, cons
 	const struct grove__replies *all = &ls->replies;
 
 	ct->models = calloc(all->nr_models ? all->nr_models : 1, sizeof(*ct->models));
-	ct->wanted = calloc(ls->sweep.found.nr ? ls->sweep.found.nr : 1, sizeof(*ct->wanted));
+	ct->wanted = calloc(ls->logs.nr ? ls->logs.nr : 1, sizeof(*ct->wanted));
 	if (!ct->models || !ct->wanted)
 		return GROVE_ENOMEM;
 	for (size_t i = 0; i < all->nr_models; i++)
 		ct->models[i].price = grove__prices_find(prices, all->models[i]);
-	for (uint32_t i = 0; i < ls->sweep.found.nr; i++)
+	for (uint32_t i = 0; i < ls->logs.nr; i++)
 		ct->wanted[i] = is_log_asked_for(ct, ls, i);
 	return 0;
 }

@@ -8,26 +8,14 @@
 #include "usage/usage_logs.h"
 
 #include "sys/clock.h"
-#include "digest/billed.h"
 #include "usage/origin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SUFFIX ".jsonl"
 
 /* --- reading --- */
-
-/* Version 1 has no ids: uses those that a migration would give. */
-static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[40])
-{
-	const struct grove__header *h = &at->header;
-
-	if (!h->id)
-		return 0;
-	e->id = grove__slice(out, at->dialect->header->migrated_id(grove__slice_str(h->id), at->line, 0, out));
-	e->has_id = e->id.len > 0;
-	return e->has_id ? 0 : GROVE_ENOMEM;
-}
 
 static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
 {
@@ -37,39 +25,12 @@ static int keep_text(struct grove__arena *a, struct grove_slice text, const char
 	return *out ? 0 : GROVE_ENOMEM;
 }
 
-/* Adds those of the current log; `told` is set as if the sub-agents had logs. */
-static int take_entry(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
-		      const char *line, const struct grove__entry *e)
-{
-	struct grove__entry own = *e;
-	struct grove__billed x;
-	char id[40];
-	int rc;
-
-	(void)payload;
-	if (!at->dialect->usage.billed)
-		return 0;
-	/* most lines bill nothing, so their ids need not be hashed */
-	rc = at->dialect->usage.billed(l, line, &at->tmp, e, &x);
-	if (!rc && grove__dialect_lacks_ids(at->dialect, at->header.version)) {
-		rc = give_id(at, &own, id);
-		rc = rc ? rc : at->dialect->usage.billed(l, line, &at->tmp, &own, &x);
-	}
-	if (rc)
-		return rc == 1 ? 0 : rc;
-	if (at->header.time == GROVE_NO_TIME)
-		at->header.time = e->time;
-	if ((!at->header.id && keep_text(&at->keep, x.session, &at->header.id)) ||
-	    (!at->header.parent && keep_text(&at->keep, x.origin, &at->header.parent)))
-		return GROVE_ENOMEM;
-	return grove__replies_add(at->own, &x, 0, true);
-}
-
-static int take_log(struct grove__usage_logs *ls, uint32_t nr, const struct grove__billed_log *l,
+/* Called with the lock held. */
+static int take_log(struct grove__usage_logs *ls, size_t nr, const struct grove__billed_log *l,
 		    struct grove_slice bytes)
 {
 	struct grove__usage_log *f = &ls->all[nr];
-	const char *agent = ls->sweep.found.logs[nr].root->agent;
+	const char *agent = ls->logs.logs[nr].root->agent;
 	int rc;
 
 	if (!l->session)
@@ -78,64 +39,85 @@ static int take_log(struct grove__usage_logs *ls, uint32_t nr, const struct grov
 	f->window = l->dialect->usage.window;
 	f->time = l->time;
 	f->billed = l->nr > 0;
-	pthread_mutex_lock(&ls->lock);
 	rc = keep_text(&ls->texts, l->id, &f->id);
 	rc = rc ? rc : keep_text(&ls->texts, l->cwd, &f->cwd);
 	rc = rc ? rc : keep_text(&ls->texts, l->parent, &f->parent);
-	rc = rc ? rc : grove__billed_fold(bytes, &ls->replies, nr, f->subs);
-	pthread_mutex_unlock(&ls->lock);
-	return rc;
+	return rc ? rc : grove__billed_fold(bytes, &ls->replies, (uint32_t)nr, f->subs);
 }
 
-static bool take_known(void *payload, uint32_t nr, struct grove_slice bytes, int *rc)
+/* Called with the lock held. Reports a log that could not be read, or a line that was left out. */
+static void report(struct grove__usage_logs *ls, const struct grove__digest_one *x, int rc, struct grove_detail *why)
 {
-	struct grove__usage_logs *ls = payload;
-	struct grove__billed_log l;
-
-	if (!grove__billed_unpack(bytes, &l) || !l.dialect ||
-	    !grove__sweep_reads_as(ls->g, &ls->sweep.found.logs[nr], l.dialect, l.around))
-		return false;
-	*rc = take_log(ls, nr, &l, bytes);
-	return true;
+	if (!why->code || !ls->opt->skipped || !(rc < 0 || x->too_long))
+		return;
+	if (!*why->path)
+		snprintf(why->path, sizeof(why->path), "%s", x->task->path);
+	ls->opt->skipped(ls->opt->skipped_payload, why);
 }
 
-static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf *bytes)
+/* What a thread reads with. */
+struct reader {
+	struct grove__digest_reader digest;
+	struct grove__sys_dir near;      /* of the last file */
+};
+
+static int begin_reader(void *payload, void *own)
 {
 	struct grove__usage_logs *ls = payload;
-	const struct grove__header *h = &at->header;
-	struct grove__replies *own = at->own;
-	struct grove__billed_log l = {
-		.dialect = at->dialect, .session = at->has_header, .time = h->time, .nr = (uint32_t)own->nr,
-		.around = grove__slice_str(grove__sweep_around(ls->g, &ls->sweep.found.logs[at->nr])),
-	};
+	struct reader *r = own;
+
+	grove__sys_dir_init(&r->near);
+	return grove__digest_reader_init(&r->digest, ls->g, ls->catalog, 1u << CHAPTER_REPLIES);
+}
+
+static int end_reader(void *payload, void *own)
+{
+	struct reader *r = own;
+
+	(void)payload;
+	grove__digest_reader_release(&r->digest);
+	grove__sys_dir_release(&r->near);
+	return 0;
+}
+
+static int read_one(void *payload, void *own, size_t nr, struct grove_detail *d)
+{
+	struct grove__usage_logs *ls = payload;
+	const struct grove__log_at *at = &ls->logs.logs[nr];
+	struct grove__digest_task t = { .root = at->root, .project = at->project, .session = at->session, .sub = at->sub,
+					.path = at->path, .url = at->url, .st = at->st, .is_surveyed = at->is_surveyed };
+	struct reader *r = own;
+	struct grove__digest_one x;
+	struct grove_detail why;
 	int rc;
 
-	if (l.session) {
-		l.id = grove__slice_str(h->id ? h->id : "");
-		l.cwd = grove__slice_str(h->cwd ? h->cwd : "");
-		l.parent = grove__slice_str(h->parent ? h->parent : "");
+	grove__digest_look(&t, &r->near);
+	rc = grove__digest_read(&r->digest, &t, &x, &why);
+	/* of a store that fell silent, not each log is reported */
+	if (rc == GROVE_EAWAY) {
+		grove__hidden_store(ls->g, t.root, rc, &why);
+		grove__fail_clear(&why);
 	}
-	rc = grove__billed_pack(&l, own, bytes);
-	rc = rc ? rc : take_log(ls, at->nr, &l, grove__buf_slice(bytes));
-	grove__replies_clear(own);
+	if (rc != GROVE_ENOMEM) {
+		pthread_mutex_lock(&ls->lock);
+		report(ls, &x, rc, &why);
+		ls->news |= !x.known;
+		/* replies may have been found before it failed */
+		rc = take_log(ls, nr, &x.billed, x.replies);
+		pthread_mutex_unlock(&ls->lock);
+	}
+	grove__digest_read_release(&r->digest, &x);
+	if (rc && rc != GROVE_ENOMEM)
+		grove__fail(d, rc, NULL, "too many replies to be held in memory");
 	return rc;
 }
 
-static void *thread_new(void *payload)
+static void load(void *payload, unsigned thread)
 {
-	struct grove__replies *own = malloc(sizeof(*own));
+	struct grove__usage_logs *ls = payload;
 
-	(void)payload;
-	if (own)
-		grove__replies_init(own);
-	return own;
-}
-
-static void thread_free(void *payload, void *own)
-{
-	(void)payload;
-	grove__replies_release(own);
-	free(own);
+	(void)thread;
+	ls->catalog = grove__catalog_open(ls->g, 1u << CHAPTER_REPLIES, &ls->need);
 }
 
 /* --- which log belongs to which --- */
@@ -155,7 +137,7 @@ static struct grove_slice name_of(const void *owner, uint32_t i)
 static int find_owner(struct grove__usage_logs *ls, const struct grove__idmap *map, uint32_t i,
 		      struct grove_buf *b)
 {
-	const struct grove__log_at *log = &ls->sweep.found.logs[i];
+	const struct grove__log_at *log = &ls->logs.logs[i];
 	const char *name = log->name, *p = name + strlen(log->root->store->url);
 	uint32_t above;
 	int rc = 0;
@@ -182,30 +164,25 @@ static int find_owners(struct grove__usage_logs *ls)
 	uint32_t old;
 	int rc = 0;
 
-	ls->all = calloc(ls->sweep.found.nr ? ls->sweep.found.nr : 1, sizeof(*ls->all));
+	ls->all = calloc(ls->logs.nr ? ls->logs.nr : 1, sizeof(*ls->all));
 	if (!ls->all)
 		return GROVE_ENOMEM;
-	grove__idmap_init(&map, grove__sys_seed(), name_of, &ls->sweep.found);
-	for (uint32_t i = 0; i < ls->sweep.found.nr && !rc; i++)
-		rc = grove__idmap_put(&map, name_of(&ls->sweep.found, i), i, &old);
-	for (uint32_t i = 0; i < ls->sweep.found.nr && !rc; i++)
+	grove__idmap_init(&map, grove__sys_seed(), name_of, &ls->logs);
+	for (uint32_t i = 0; i < ls->logs.nr && !rc; i++)
+		rc = grove__idmap_put(&map, name_of(&ls->logs, i), i, &old);
+	for (uint32_t i = 0; i < ls->logs.nr && !rc; i++)
 		rc = find_owner(ls, &map, i, &b);
 	grove__idmap_release(&map);
 	grove__buf_release(&b);
 	return rc;
 }
+
 /* --- all of it --- */
 
 void grove__usage_logs_init(struct grove__usage_logs *ls, struct grove *g,
 			    const struct grove_usage_options *opt)
 {
-	*ls = (struct grove__usage_logs){
-		.g = g,
-		.sweep = { .bill = true, .purpose = CATALOG_USAGE, .thread_new = thread_new,
-			   .thread_free = thread_free, .known = take_known, .entry = take_entry,
-			   .end = take_end, .payload = ls, .skipped = opt->skipped,
-			   .skipped_payload = opt->skipped_payload },
-	};
+	*ls = (struct grove__usage_logs){ .g = g, .opt = opt, .need = SIZE_MAX };
 	grove__replies_init(&ls->replies);
 	grove__arena_init(&ls->texts);
 	pthread_mutex_init(&ls->lock, NULL);
@@ -214,7 +191,7 @@ void grove__usage_logs_init(struct grove__usage_logs *ls, struct grove *g,
 void grove__usage_logs_release(struct grove__usage_logs *ls)
 {
 	pthread_mutex_destroy(&ls->lock);
-	grove__sweep_release(&ls->sweep);
+	grove__logs_release(&ls->logs);
 	grove__replies_release(&ls->replies);
 	grove__arena_release(&ls->texts);
 	free(ls->all);
@@ -222,13 +199,25 @@ void grove__usage_logs_release(struct grove__usage_logs *ls)
 
 int grove__usage_logs_read(struct grove__usage_logs *ls, struct grove_detail *d)
 {
+	const struct grove__logs_which all = { .subs = LOGS_ALL_SUBS, .tell = LOGS_SURVEY, .sorted = true };
+	struct grove__logs_work work = { .g = ls->g, .at_once = 1, .own = sizeof(struct reader), .begin = begin_reader,
+					 .one = read_one, .end = end_reader, .payload = ls, .d = d };
+	struct grove__pool loader;
 	int rc;
 
-	grove__sweep_begin(&ls->sweep, ls->g);
-	rc = grove__sweep_find(&ls->sweep, ls->g, d);
+	/* the catalog is read while logs are being found */
+	grove__pool_begin_one(&loader, load, ls);
+	rc = grove__logs_find(&ls->logs, ls->g, &all, d);
 	if (!rc && find_owners(ls))
 		rc = grove__fail_nomem(d);
-	rc = rc ? rc : grove__sweep_read(&ls->sweep, ls->g, d);
+	ls->need = rc ? 0 : ls->logs.nr;
+	if (!rc && !loader.nr)
+		load(ls, 0);
+	grove__pool_end(&loader);
+	work.nr = ls->logs.nr;
+	rc = rc ? rc : grove__logs_each(&work);
+	/* if nothing is new, it is not worth looking for what is gone */
+	grove__catalog_close(ls->catalog, !rc && ls->news && !grove__roots_away(ls->g), NULL);
 	if (!rc && grove__origin_settle(ls))
 		rc = grove__fail_nomem(d);
 	return rc;

@@ -4,8 +4,8 @@
 #ifndef GROVE_USAGE_USAGE_LOGS_H
 #define GROVE_USAGE_USAGE_LOGS_H
 
-#include "catalog/sweep.h"
-#include "digest/replies.h"
+#include "digest/read.h"
+#include "logs/logs.h"
 
 /* What is known about a log. */
 struct grove__usage_log {
@@ -20,11 +20,15 @@ struct grove__usage_log {
 
 struct grove__usage_logs {
 	struct grove *g;
-	struct grove__sweep sweep;
+	const struct grove_usage_options *opt;
+	struct grove__logs logs;         /* sorted */
 	struct grove__replies replies;
-	struct grove__usage_log *all;    /* in the order of the sweep */
+	struct grove__usage_log *all;    /* of each of these */
+	struct grove__catalog *catalog;  /* NULL: none (yet) */
+	grove__catalog_need need;        /* how many logs there are, once that is known */
+	bool news;                       /* a log was read that the catalog did not have */
 	struct grove__arena texts;
-	pthread_mutex_t lock;            /* guards replies and texts while logs are read */
+	pthread_mutex_t lock;            /* guards replies, texts and news while logs are read, and the one who is told */
 };
 
 /* The struct must not move from now on; release it even after a failure. */

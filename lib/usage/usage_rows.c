@@ -186,7 +186,7 @@ int grove__usage_rows_init(struct grove__usage_rows *rs, struct grove_usage *out
 {
 	*rs = (struct grove__usage_rows){
 		.out = out, .by = by, .logs = logs, .zone = zone, .day_row = GROVE__IDMAP_NONE,
-		.of_model = no_rows(logs->replies.nr_models), .of_log = no_rows(logs->sweep.found.nr),
+		.of_model = no_rows(logs->replies.nr_models), .of_log = no_rows(logs->logs.nr),
 	};
 	grove__idmap_init(&rs->map, logs->replies.spread[0], key_of, out);
 	if (!rs->of_model || !rs->of_log)

@@ -314,6 +314,12 @@ static int at_tail(const struct drawer *x, uint64_t expect, struct grove_detail 
 		       ? 0 : fail(d, GROVE_ECONFLICT, "another writer has appended");
 }
 
+static int at_base(const struct drawer *x, uint64_t base, struct grove_detail *d)
+{
+	return base == GROVE_ANY_BASE || base == x->base
+		       ? 0 : fail(d, GROVE_ECONFLICT, "another writer has changed a line or a value");
+}
+
 static int push(struct line **lines, size_t *nr, size_t *cap, struct grove_slice text)
 {
 	struct line *more = *lines;
@@ -350,7 +356,7 @@ static void changed(struct drawer *x, uint64_t lines_before)
 }
 
 static int drawer_append(struct grove_store_log *log, const struct grove_store_record *rec,
-			 size_t nr, uint64_t expect, enum grove_sync sync,
+			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -360,6 +366,8 @@ static int drawer_append(struct grove_store_log *log, const struct grove_store_r
 	(void)sync;
 	if (!rc)
 		rc = at_tail(x, expect, d);
+	if (!rc)
+		rc = at_base(x, base, d);
 	if (rc)
 		return unlock(c, rc);
 	out->pos = x->nr;
@@ -455,9 +463,8 @@ static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void
 
 /* ------------------------------------------------------------------- leases */
 
-/* Takes it (owner), extends it (NULL) or, if `ms` is 0, releases it. */
-static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms,
-		      struct grove_lease *out, struct grove_detail *d)
+static int drawer_lease(struct grove_store_log *log, const char *owner, int64_t ms,
+			struct grove_lease *out, struct grove_detail *d)
 {
 	struct handle *h = (struct handle *)log;
 	struct cabinet *c = lock(log->store);
@@ -482,25 +489,6 @@ static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms
 	}
 	*out = *held;
 	return unlock(c, rc);
-}
-
-static int drawer_lease_take(struct grove_store_log *log, const char *owner, int64_t ms,
-			     struct grove_lease *out, struct grove_detail *d)
-{
-	return move_lease(log, owner, ms, out, d);
-}
-
-static int drawer_lease_renew(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
-			      struct grove_detail *d)
-{
-	return move_lease(log, NULL, ms, out, d);
-}
-
-static int drawer_lease_release(struct grove_store_log *log, struct grove_detail *d)
-{
-	struct grove_lease now;
-
-	return move_lease(log, NULL, 0, &now, d);
 }
 
 static int drawer_lease_get(struct grove_store_log *log, struct grove_lease *out,
@@ -566,12 +554,16 @@ static int drawer_meta_get(struct grove_store_log *log, const char *name, struct
 }
 
 static int drawer_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
-			   struct grove_detail *d)
+			   uint64_t expect, uint64_t base, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	struct drawer *x = ((struct handle *)log)->drawer;
 	int rc = may_write((struct handle *)log, d);
 
+	if (!rc)
+		rc = at_tail(x, expect, d);
+	if (!rc)
+		rc = at_base(x, base, d);
 	if (!rc)
 		rc = put_named(&x->values, name, value, d);
 	if (!rc)
@@ -620,8 +612,8 @@ static int drawer_attach_list(struct grove_store *st, const struct grove_key *ke
 
 /* --------------------------------------------------------- list, move, remove */
 
-static int list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
-		void *payload, struct grove_detail *d)
+static int drawer_list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
+		       void *payload, struct grove_detail *d)
 {
 	struct cabinet *c = lock(st);
 	struct drawer *copy = NULL, *x, *next;
@@ -647,18 +639,6 @@ static int list(struct grove_store *st, const char *project, int subs, grove_key
 		drop(x);
 	}
 	return rc;
-}
-
-static int drawer_list(struct grove_store *st, const char *project, grove_key_fn *fn, void *payload,
-		       struct grove_detail *d)
-{
-	return list(st, project, 0, fn, payload, d);
-}
-
-static int drawer_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
-			    void *payload, struct grove_detail *d)
-{
-	return list(st, project, 1, fn, payload, d);
 }
 
 static int drawer_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
@@ -730,7 +710,6 @@ static const struct grove_store_ops drawer_ops = {
 	.name = "drawer",
 	.close = drawer_close,
 	.list = drawer_list,
-	.list_subs = drawer_list_subs,
 	.remove = drawer_remove,
 	.rename = drawer_rename,
 	.attach_put = drawer_attach_put,
@@ -747,9 +726,7 @@ static const struct grove_store_ops drawer_ops = {
 	.rewrite = drawer_rewrite,
 	.meta_get = drawer_meta_get,
 	.meta_put = drawer_meta_put,
-	.lease_take = drawer_lease_take,
-	.lease_renew = drawer_lease_renew,
-	.lease_release = drawer_lease_release,
+	.lease = drawer_lease,
 	.lease_get = drawer_lease_get,
 };
 

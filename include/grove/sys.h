@@ -159,8 +159,8 @@ struct grove_store_type {
 /*
  * The slots. A slot that fails returns a negative code and, if `d` is not NULL, fills
  * in d->code and d->message; what it guarantees about the data after a failure is part
- * of its contract. A log is used by one thread at a time, except for append, append_on
- * and fetch, which many may call. A store is used by many threads.
+ * of its contract. A log is used by one thread at a time, except for append and fetch,
+ * which many may call. A store is used by many threads.
  *
  * Required: open, close_log, stat, read, fetch, append, list, close. An optional slot
  * may be NULL; its comment says what that means.
@@ -183,20 +183,12 @@ struct grove_store_ops {
 	void (*close)(struct grove_store *st);
 
 	/*
-	 * Lists every log of a project (NULL: of all), in no order. Logs with a subpath
-	 * belong to their session and are not listed. `fn` may call the store, to
-	 * rename or remove a log. Required.
+	 * Lists the logs of a project (NULL: of all), in no order: the sessions or, with
+	 * `subs`, every log with a subpath, whether or not its session still exists.
+	 * `fn` may call the store, to rename or remove a log. Required.
 	 */
-	int (*list)(struct grove_store *st, const char *project, grove_key_fn *fn, void *payload,
-		    struct grove_detail *d);
-
-	/*
-	 * Lists every log with a subpath, in no order, of the sessions of a project
-	 * (NULL: of all), whether or not those sessions still exist. Optional: NULL
-	 * means there are none.
-	 */
-	int (*list_subs)(struct grove_store *st, const char *project, grove_key_fn *fn,
-			 void *payload, struct grove_detail *d);
+	int (*list)(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
+		    void *payload, struct grove_detail *d);
 
 	/*
 	 * Deletes the log with its attachments and the logs that belong to it.
@@ -265,24 +257,16 @@ struct grove_store_ops {
 	/*
 	 * Stores `nr` records after the existing ones. With `expect` other than
 	 * GROVE_ANY_POS, returns GROVE_ECONFLICT if the tail is elsewhere, and writes
-	 * nothing. Returns GROVE_ESTALE if the log was removed or replaced. On return the
+	 * nothing. The same if the base is not `base` (GROVE_ANY_BASE: any), because a
+	 * value stored with the log, or a line, has changed; a store without changes()
+	 * is never given one. Returns GROVE_ESTALE if the log was removed or replaced. On return the
 	 * records are as durable as `sync` asks. A crash may leave a prefix of the records,
 	 * never a gap. After GROVE_EFULL, GROVE_EACCESS and GROVE_ECONFLICT none of them is
 	 * in the log; after GROVE_EIO the tail is unknown. `out` is zeroed before. Required.
 	 */
 	int (*append)(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-		      struct grove_detail *d);
-
-	/*
-	 * Like append, but also returns GROVE_ECONFLICT and writes nothing if the base
-	 * of the log is not `base` (GROVE_ANY_BASE: any), because a value stored with
-	 * it, or a line, has changed. Optional: NULL means that stat is called before
-	 * the append.
-	 */
-	int (*append_on)(struct grove_store_log *log, const struct grove_store_record *rec,
-			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_store_appended *out, struct grove_detail *d);
+		      uint64_t expect, uint64_t base, enum grove_sync sync,
+		      struct grove_store_appended *out, struct grove_detail *d);
 
 	/*
 	 * Waits until everything appended so far is on disk. Threads that call it at
@@ -325,18 +309,14 @@ struct grove_store_ops {
 	int (*rewrite)(struct grove_store_log *log, grove_line_fn *next, void *payload,
 		       uint64_t expect, unsigned flags, struct grove_detail *d);
 
-	/* Small values stored with a log, by name. get: GROVE_ENOTFOUND if unset. Optional. */
+	/*
+	 * Small values stored with a log, by name. get: GROVE_ENOTFOUND if unset. put
+	 * compares `expect` and `base` as append does. Optional.
+	 */
 	int (*meta_get)(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d);
 	int (*meta_put)(struct grove_store_log *log, const char *name, struct grove_slice value,
-			struct grove_detail *d);
-	/*
-	 * Like meta_put, but returns GROVE_ECONFLICT and puts nothing if the tail is not
-	 * `expect` or the base is not `base`. Optional: NULL means that stat is called
-	 * before.
-	 */
-	int (*meta_put_on)(struct grove_store_log *log, const char *name, struct grove_slice value,
-			   uint64_t expect, uint64_t base, struct grove_detail *d);
+			uint64_t expect, uint64_t base, struct grove_detail *d);
 
 	/*
 	 * Reports the changes that are not appends: the last one whose rev is `since`
@@ -350,26 +330,21 @@ struct grove_store_ops {
 	/* ------------------------------------------------------------- leases */
 
 	/*
-	 * The lease. lease_take takes it for `ms` from now if nobody holds it, if it
-	 * has expired, or if `owner` holds it through another handle; otherwise
+	 * The lease. `lease` takes it for `ms` from now if nobody holds it, if it has
+	 * expired, or if `owner` holds it through another handle; otherwise
 	 * GROVE_ECONFLICT. A handle that holds it extends it. Each time it is taken,
-	 * its number increases.
-	 *
-	 * lease_renew extends it to `ms` from now: GROVE_ECONFLICT if this handle does
-	 * not hold it (any more). lease_release releases it; without a lease it does
-	 * nothing. lease_get says who holds it (an empty owner: nobody). *out is the
-	 * state afterwards.
+	 * its number increases. With `owner` NULL it only extends it: GROVE_ECONFLICT
+	 * if this handle does not hold it (any more). With 0 `ms` it releases it;
+	 * without a lease that does nothing. lease_get says who holds it (an empty
+	 * owner: nobody). *out is the state afterwards.
 	 *
 	 * After a handle has taken the lease, everything it writes is refused with
 	 * GROVE_ECONFLICT once another handle has taken it over; until then the lease
 	 * counts even after it has expired. Handles without it cannot write while
-	 * somebody holds it. Optional, all four or none.
+	 * somebody holds it. Optional, both or none.
 	 */
-	int (*lease_take)(struct grove_store_log *log, const char *owner, int64_t ms,
-			  struct grove_lease *out, struct grove_detail *d);
-	int (*lease_renew)(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
-			   struct grove_detail *d);
-	int (*lease_release)(struct grove_store_log *log, struct grove_detail *d);
+	int (*lease)(struct grove_store_log *log, const char *owner, int64_t ms,
+		     struct grove_lease *out, struct grove_detail *d);
 	int (*lease_get)(struct grove_store_log *log, struct grove_lease *out,
 			 struct grove_detail *d);
 

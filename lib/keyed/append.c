@@ -284,7 +284,7 @@ static int make(struct grove_log *l, const struct grove_log_options *opt, struct
 static bool may_trust(const struct grove_log *l)
 {
 	return l->ids.valid && !l->ids.open && l->held &&
-	       (!l->columns || grove__log_has_append_on(l->held->log));
+	       (!l->columns || grove__log_has_changes(l->held->log));
 }
 
 /* `must_look` forces a look at the end of the log. */

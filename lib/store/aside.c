@@ -62,7 +62,7 @@ int grove__store_tidy(struct grove_store *st, const struct grove_key *near, bool
 		rc = grove__jsonl_tidy(grove__store_dir(st->url), near ? near->project : NULL, l.of, clear, fn, payload);
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 	}
-	rc = st->ops->list(st, PROJECT, collect, &l, d);
+	rc = st->ops->list(st, PROJECT, 0, collect, &l, d);
 	for (const char *name = l.names.ptr; !rc && name && name < l.names.ptr + l.names.len; name += strlen(name) + 1) {
 		const struct grove_key key = { PROJECT, name, "" };
 

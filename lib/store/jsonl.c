@@ -727,8 +727,8 @@ static int list_top(void *payload, const char *name)
 	return li->subs ? 0 : list_one(payload, name);
 }
 
-static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
-		void *payload, struct grove_detail *d)
+static int jsonl_list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d)
 {
 	struct listing li = { .st = grove__jsonl_store(st), .project = "", .subs = subs, .fn = fn,
 			      .payload = payload };
@@ -757,18 +757,6 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 	grove__buf_release(&li.session);
 	grove__buf_release(&li.sub);
 	return rc;
-}
-
-static int jsonl_list(struct grove_store *st, const char *project, grove_key_fn *fn,
-		      void *payload, struct grove_detail *d)
-{
-	return list(st, project, false, fn, payload, d);
-}
-
-static int jsonl_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
-			   void *payload, struct grove_detail *d)
-{
-	return list(st, project, true, fn, payload, d);
 }
 
 /* Makes the creation or removal of a name durable. */
@@ -924,11 +912,8 @@ static const struct grove_store_ops jsonl_ops = {
 	.replace = grove__jsonl_replace,
 	.rewrite = grove__jsonl_rewrite,
 	.list = jsonl_list,
-	.list_subs = jsonl_list_subs,
 	.cut = grove__jsonl_cut,
-	.lease_take = grove__jsonl_lease_take,
-	.lease_renew = grove__jsonl_lease_renew,
-	.lease_release = grove__jsonl_lease_release,
+	.lease = grove__jsonl_lease,
 	.lease_get = grove__jsonl_lease_get,
 	.remove = jsonl_remove,
 	.rename = jsonl_rename,

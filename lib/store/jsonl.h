@@ -123,8 +123,8 @@ void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 
 /* jsonl_append.c */
 int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-			struct grove_detail *d);
+			uint64_t expect, uint64_t base, enum grove_sync sync,
+			struct grove_store_appended *out, struct grove_detail *d);
 int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d);
 int grove__jsonl_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		     struct grove_detail *d);
@@ -161,11 +161,8 @@ int grove__jsonl_tidy(const char *root, const char *project, const char *of, boo
 void grove__jsonl_tidy_beside(const char *path);
 
 /* jsonl_lease.c */
-int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			    struct grove_lease *out, struct grove_detail *d);
-int grove__jsonl_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			     struct grove_detail *d);
-int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__jsonl_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d);
 int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			   struct grove_detail *d);
 /*
@@ -204,7 +201,7 @@ int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove
 int grove__jsonl_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d);
 int grove__jsonl_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-			  struct grove_detail *d);
+			  uint64_t expect, uint64_t base, struct grove_detail *d);
 
 /* jsonl_attach.c: files of a session, in the directory with its name. */
 int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,

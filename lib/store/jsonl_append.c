@@ -219,12 +219,13 @@ static void wrote(struct jsonl_log *log)
 }
 
 int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-			struct grove_detail *d)
+			uint64_t expect, uint64_t base, enum grove_sync sync,
+			struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	int rc = grove__jsonl_begin(log, d);
 
+	(void)base;
 	if (rc)
 		return rc;
 	rc = compose(log, rec, nr) ? grove__fail_nomem(d) : append_locked(log, expect, out, d);

@@ -245,17 +245,18 @@ static bool has(const struct jsonl_log *log, const struct grove_lease *held)
 	       !strcmp(held->owner, log->lease.owner);
 }
 
-static bool is_taken(const struct grove_lease *held)
+static struct grove__lease_claim claim_of(const struct jsonl_log *log, const struct grove_lease *held)
 {
-	return *held->owner && held->until > grove__sys_now_ms();
+	return (struct grove__lease_claim){ log->lease.number, has(log, held), grove__sys_now_ms() };
 }
 
 int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 {
 	struct grove__sys_stat st;
+	struct grove__lease_claim by;
 	struct grove_lease held;
 	int64_t now = grove__sys_ticks_coarse_ns();
-	int err;
+	int err, rc;
 
 	if (!log->leased && !log->lease.number && now - log->lease_looked_ns <= RELY_NS)
 		return 0;
@@ -267,10 +268,10 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 				       "cannot determine who holds the lease");
 	log->leased = !err;
 	log->lease_looked_ns = now;
-	if (log->lease.number ? !has(log, &held) : is_taken(&held))
-		return grove__log_lease_refused(&held, log->lease.number, log->path, d);
+	by = claim_of(log, &held);
+	rc = grove__lease_may_write(&held, &by, log->path, d);
 	/* perhaps it was renamed together with the session */
-	return err ? grove__jsonl_look(log, &st, d) : 0;
+	return !rc && err ? grove__jsonl_look(log, &st, d) : rc;
 }
 
 /* ----------------------------------------------------------------- for takers */
@@ -284,21 +285,19 @@ enum { STEP_DONE, STEP_WAIT };
 static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waited,
 		struct grove_lease *held, const struct grove__sys_stat *st, struct grove_detail *d)
 {
-	int64_t now = grove__sys_now_ms();
-	int err = read_lease(log->lease_path, held), none = err == -ENOENT;
+	int err = read_lease(log->lease_path, held), none = err == -ENOENT, rc;
 	struct grove_lease next = { .number = held->number };
-	bool mine = has(log, held);
+	struct grove__lease_claim by = claim_of(log, held);
 
 	if (err && !none)
 		return grove__fail_sys(d, err, log->lease_path, "cannot determine who holds the lease");
-	if (!ms && !mine) {
+	if (!ms && !by.holds) {
 		log->lease.number = 0;
 		return STEP_DONE;
 	}
-	if (ms && !mine && !owner)
-		return grove__log_lease_lost(held, log->lease.number, log->path, d);
-	if (ms && !mine && is_taken(held) && strcmp(held->owner, owner))
-		return grove__log_lease_refused(held, 0, log->path, d);
+	rc = ms ? grove__lease_may_take(held, &by, owner, log->path, d) : 0;
+	if (rc)
+		return rc;
 	if (none || (!held->number && !waited)) {
 		err = none ? write_lease(log->lease_path, &next, true, st) : 0;
 		return err ? grove__fail_sys(d, err, log->lease_path, "cannot lease") : STEP_WAIT;
@@ -307,11 +306,11 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 		if (!owner)
 			owner = held->owner;
 		memcpy(next.owner, owner, strlen(owner) + 1);
-		next.until = ms < UNTIL_MAX - now ? now + ms : UNTIL_MAX;
+		next.until = ms < UNTIL_MAX - by.now ? by.now + ms : UNTIL_MAX;
 	}
-	if (!mine && ms)
+	if (!by.holds && ms)
 		next.number = (next.number > log->lease.number ? next.number : log->lease.number) + 1;
-	err = write_lease(log->lease_path, &next, !mine, st);
+	err = write_lease(log->lease_path, &next, !by.holds, st);
 	if (err)
 		return grove__fail_sys(d, err, log->lease_path, "cannot lease");
 	*held = next;
@@ -336,8 +335,8 @@ int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
 				     : 0;
 }
 
-static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
-		      struct grove_lease *out, struct grove_detail *d)
+int grove__jsonl_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
@@ -368,25 +367,6 @@ static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
 			return rc;
 		grove__sys_wait_fd(-1, ANNOUNCE_MS);
 	}
-}
-
-int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			    struct grove_lease *out, struct grove_detail *d)
-{
-	return move_lease(l, owner, ms, out, d);
-}
-
-int grove__jsonl_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			     struct grove_detail *d)
-{
-	return move_lease(l, NULL, ms, out, d);
-}
-
-int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d)
-{
-	struct grove_lease now;
-
-	return move_lease(l, NULL, 0, &now, d);
 }
 
 /* ----------------------------------------------------------------- for movers */

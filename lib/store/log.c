@@ -1,10 +1,7 @@
 /*
  * store/log.c: calls on an open log: defaults and checks, then the slot of its store.
  *
- * Some slots have a substitute if a store lacks them. append_on: the base is compared
- * by a stat before the append, so a change between the two is missed; a store whose
- * values are changed by many writers should have the slot. wait: stat is polled, often
- * at first, less often later. update: the caller rewrites the log
+ * A store that cannot update a line has a substitute: the caller rewrites the log
  * (grove__log_has_update()).
  */
 #include "store/store.h"
@@ -89,27 +86,16 @@ int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grov
 	return !rc && st.base != base ? grove__log_base_moved(log->store->url, d) : rc;
 }
 
-bool grove__log_has_append_on(const struct grove_store_log *log)
-{
-	log = grove__store_traced(log);
-	return log->ops->append_on != NULL;
-}
-
 int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
 			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d)
 {
-	int rc;
-
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < nr; i++)
 		if (has_lf(rec[i].line))
 			return two_lines(d);
-	if (base != GROVE_ANY_BASE && log->ops->append_on)
-		return log->ops->append_on(log, rec, nr, expect, base, sync, out, d);
-	/* a change between the two is missed */
-	rc = grove__log_same_base(log, base, d);
-	return rc ? rc : log->ops->append(log, rec, nr, expect, sync, out, d);
+	return log->ops->append(log, rec, nr, expect, grove__log_has_changes(log) ? base : GROVE_ANY_BASE, sync, out,
+				d);
 }
 
 int grove__log_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
@@ -176,23 +162,14 @@ int grove__log_meta_get(struct grove_store_log *log, const char *name, struct gr
 int grove__log_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d)
 {
-	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
-				  : grove__store_cannot(d, log->ops, "keep values with a log");
+	return grove__log_meta_put_on(log, name, value, GROVE_ANY_POS, GROVE_ANY_BASE, d);
 }
 
 int grove__log_meta_put_on(struct grove_store_log *log, const char *name, struct grove_slice value,
 			   uint64_t expect, uint64_t base, struct grove_detail *d)
 {
-	struct grove_store_log_stat st;
-	int rc;
-
-	if (log->ops->meta_put_on)
-		return log->ops->meta_put_on(log, name, value, expect, base, d);
-	/* a change between the two is missed */
-	rc = grove__log_stat(log, &st, d);
-	if (!rc && (st.tail != expect || st.base != base))
-		rc = grove__log_base_moved(log->store->url, d);
-	return rc ? rc : grove__log_meta_put(log, name, value, d);
+	return log->ops->meta_put ? log->ops->meta_put(log, name, value, expect, base, d)
+				  : grove__store_cannot(d, log->ops, "keep values with a log");
 }
 
 bool grove__log_has_update(const struct grove_store_log *log)
@@ -224,9 +201,12 @@ int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change
 					: grove__store_cannot(d, log->ops, "tell changes");
 }
 
-static int no_leases(const struct grove_store_log *log, struct grove_detail *d)
+static int lease(struct grove_store_log *log, const char *owner, int64_t ms, struct grove_lease *out,
+		 struct grove_detail *d)
 {
-	return grove__store_cannot(d, log->ops, "lease a log");
+	memset(out, 0, sizeof(*out));
+	return log->ops->lease ? log->ops->lease(log, owner, ms, out, d)
+			       : grove__store_cannot(d, log->ops, "lease a log");
 }
 
 int grove__log_lease_take(struct grove_store_log *log, const char *owner, int64_t ms,
@@ -238,42 +218,57 @@ int grove__log_lease_take(struct grove_store_log *log, const char *owner, int64_
 	if (!n || n > GROVE_LEASE_OWNER_MAX)
 		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease must have 1 to %d bytes",
 				   GROVE_LEASE_OWNER_MAX);
-	return log->ops->lease_take ? log->ops->lease_take(log, owner, ms, out, d) : no_leases(log, d);
+	return lease(log, owner, ms, out, d);
 }
 
 int grove__log_lease_renew(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d)
 {
-	memset(out, 0, sizeof(*out));
-	return log->ops->lease_renew ? log->ops->lease_renew(log, ms, out, d) : no_leases(log, d);
+	return lease(log, NULL, ms, out, d);
 }
 
 int grove__log_lease_release(struct grove_store_log *log, struct grove_detail *d)
 {
-	return log->ops->lease_release ? log->ops->lease_release(log, d) : no_leases(log, d);
+	struct grove_lease now;
+
+	return lease(log, NULL, 0, &now, d);
 }
 
 int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out,
 			 struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
-	return log->ops->lease_get ? log->ops->lease_get(log, out, d) : no_leases(log, d);
+	return log->ops->lease_get ? log->ops->lease_get(log, out, d)
+				   : grove__store_cannot(d, log->ops, "lease a log");
 }
 
-int grove__log_lease_lost(const struct grove_lease *held, uint64_t mine, const char *path,
-			  struct grove_detail *d)
-{
-	return mine ? grove__log_lease_refused(held, mine, path, d)
-		    : grove__fail(d, GROVE_ECONFLICT, path, "this handle has no lease to renew");
-}
-
-int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
-			 struct grove_detail *d)
+static int refused(const struct grove_lease *held, uint64_t mine, const char *path, struct grove_detail *d)
 {
 	if (mine)
 		return grove__fail(d, GROVE_ECONFLICT, path, "the lease was taken over by %.100s",
 				   *held->owner ? held->owner : "another writer");
 	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s holds the lease on the session", held->owner);
+}
+
+static bool is_held(const struct grove_lease *held, int64_t now)
+{
+	return *held->owner && held->until > now;
+}
+
+int grove__lease_may_write(const struct grove_lease *held, const struct grove__lease_claim *by, const char *path,
+			   struct grove_detail *d)
+{
+	return (by->number ? by->holds : !is_held(held, by->now)) ? 0 : refused(held, by->number, path, d);
+}
+
+int grove__lease_may_take(const struct grove_lease *held, const struct grove__lease_claim *by, const char *owner,
+			  const char *path, struct grove_detail *d)
+{
+	if (by->holds || (owner && (!is_held(held, by->now) || !strcmp(held->owner, owner))))
+		return 0;
+	if (owner || by->number)
+		return refused(held, owner ? 0 : by->number, path, d);
+	return grove__fail(d, GROVE_ECONFLICT, path, "this handle has no lease to renew");
 }
 
 bool grove__log_has_ids(const struct grove_store_log *log)

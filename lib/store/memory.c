@@ -289,9 +289,9 @@ static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
 	return 0;
 }
 
-static int memory_append_on(struct grove_store_log *l, const struct grove_store_record *rec,
-			    size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
-			    struct grove_store_appended *out, struct grove_detail *d)
+static int memory_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+			 uint64_t expect, uint64_t base, enum grove_sync sync,
+			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -326,13 +326,6 @@ static int memory_append_on(struct grove_store_log *l, const struct grove_store_
 	out->pos = before;
 	out->tail = s->nr;
 	return grove__memory_unlock(m, 0);
-}
-
-static int memory_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-			 struct grove_detail *d)
-{
-	return memory_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 static int memory_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
@@ -441,8 +434,8 @@ static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *
 	return grove__memory_unlock(m, 0);
 }
 
-static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
-		void *payload, struct grove_detail *d)
+static int memory_list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
+		       void *payload, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(st);
 	struct grove_key *keys;
@@ -463,7 +456,7 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 	for (s = m->shelves; s && !rc; s = s->next) {
 		struct grove_key *k = &keys[nr];
 
-		if ((project && strcmp(project, s->project)) || (*s->subpath != '\0') != subs)
+		if ((project && strcmp(project, s->project)) || (*s->subpath != '\0') != !!subs)
 			continue;
 		k->project = grove__arena_dup(&names, grove__slice_str(s->project));
 		k->session = grove__arena_dup(&names, grove__slice_str(s->session));
@@ -478,18 +471,6 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 	grove__arena_release(&names);
 	free(keys);
 	return rc;
-}
-
-static int memory_list(struct grove_store *st, const char *project, grove_key_fn *fn,
-		       void *payload, struct grove_detail *d)
-{
-	return list(st, project, false, fn, payload, d);
-}
-
-static int memory_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
-			    void *payload, struct grove_detail *d)
-{
-	return list(st, project, true, fn, payload, d);
 }
 
 /* True if this log belongs to the session `k`. */
@@ -644,8 +625,8 @@ static int memory_meta_get(struct grove_store_log *l, const char *name, struct g
 	return grove__memory_unlock(m, get_value(grove__memory_log(l)->shelf, name, out, d));
 }
 
-static int memory_meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value,
-			      uint64_t expect, uint64_t base, struct grove_detail *d)
+static int memory_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
+			   uint64_t expect, uint64_t base, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -665,12 +646,6 @@ static int memory_meta_put_on(struct grove_store_log *l, const char *name, struc
 	if (!rc && kind)
 		grove__memory_note(s, s->nr, kind, NULL);
 	return grove__memory_unlock(m, rc);
-}
-
-static int memory_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-			   struct grove_detail *d)
-{
-	return memory_meta_put_on(l, name, value, GROVE_ANY_POS, GROVE_ANY_BASE, d);
 }
 
 /* Attachments belong to the session, whichever of its logs the key names. */
@@ -765,23 +740,18 @@ static const struct grove_store_ops memory_ops = {
 	.read = memory_read,
 	.fetch = memory_fetch,
 	.append = memory_append,
-	.append_on = memory_append_on,
 	.replace = memory_replace,
 	.rewrite = memory_rewrite,
 	.list = memory_list,
-	.list_subs = memory_list_subs,
 	.cut = memory_cut,
 	.update = grove__memory_update,
 	.changes = grove__memory_changes,
-	.lease_take = grove__memory_lease_take,
-	.lease_renew = grove__memory_lease_renew,
-	.lease_release = grove__memory_lease_release,
+	.lease = grove__memory_lease,
 	.lease_get = grove__memory_lease_get,
 	.remove = memory_remove,
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,
 	.meta_put = memory_meta_put,
-	.meta_put_on = memory_meta_put_on,
 	.attach_put = memory_attach_put,
 	.attach_get = memory_attach_get,
 	.attach_list = memory_attach_list,

@@ -105,11 +105,8 @@ int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_s
 			 enum grove_sync sync, struct grove_detail *d);
 int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
 			  void *payload, struct grove_detail *d);
-int grove__memory_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			     struct grove_lease *out, struct grove_detail *d);
-int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			      struct grove_detail *d);
-int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__memory_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+			struct grove_detail *d);
 int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			    struct grove_detail *d);
 

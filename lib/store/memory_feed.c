@@ -125,68 +125,47 @@ int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_chang
 
 /* ------------------------------------------------------------------- lease */
 
+static struct grove__lease_claim claim_of(const struct memory_log *log)
+{
+	return (struct grove__lease_claim){ .number = log->lease, .now = grove__sys_now_ms(),
+					    .holds = log->lease && log->shelf->lease.number == log->lease };
+}
+
 int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d)
 {
-	const struct grove_lease *held = &log->shelf->lease;
+	struct grove__lease_claim by = claim_of(log);
 
 	if (log->shelf->removed)
 		return grove__fail(d, GROVE_ESTALE, NULL, "the session was removed");
-	if (log->lease ? held->number == log->lease
-		       : !*held->owner || held->until <= grove__sys_now_ms())
-		return 0;
-	return grove__log_lease_refused(held, log->lease, NULL, d);
+	return grove__lease_may_write(&log->shelf->lease, &by, NULL, d);
 }
 
-/* Takes the lease (owner), renews it (NULL) or, for no time, releases it. */
-static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
-		      struct grove_lease *out, struct grove_detail *d)
+int grove__memory_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+			struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_log *log = grove__memory_log(l);
 	struct grove_lease *held = &log->shelf->lease;
-	int64_t now = grove__sys_now_ms();
-	bool mine;
-	int rc = 0;
+	struct grove__lease_claim by;
+	int rc;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 	grove__memory_lock(m);
-	mine = log->lease && held->number == log->lease;
+	by = claim_of(log);
+	rc = ms ? grove__lease_may_take(held, &by, owner, NULL, d) : 0;
 	if (!ms) {
-		if (mine)
+		if (by.holds)
 			*held = (struct grove_lease){ .number = held->number };
 		log->lease = 0;
-	} else if (!mine && !owner) {
-		rc = grove__log_lease_lost(held, log->lease, NULL, d);
-	} else if (!mine && *held->owner && held->until > now && strcmp(held->owner, owner)) {
-		rc = grove__log_lease_refused(held, 0, NULL, d);
-	} else {
-		log->lease = held->number += !mine;
+	} else if (!rc) {
+		log->lease = held->number += !by.holds;
 		if (owner)
 			memcpy(held->owner, owner, strlen(owner) + 1);
-		held->until = now + ms;
+		held->until = by.now + ms;
 	}
 	*out = *held;
 	return grove__memory_unlock(m, rc);
-}
-
-int grove__memory_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			     struct grove_lease *out, struct grove_detail *d)
-{
-	return move_lease(l, owner, ms, out, d);
-}
-
-int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			      struct grove_detail *d)
-{
-	return move_lease(l, NULL, ms, out, d);
-}
-
-int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d)
-{
-	struct grove_lease now;
-
-	return move_lease(l, NULL, 0, &now, d);
 }
 
 int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out,

@@ -508,11 +508,8 @@ int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, cha
 int grove__sql_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d);
 int grove__sql_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-		      struct grove_detail *d);
-int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_store_appended *out, struct grove_detail *d);
+		      uint64_t expect, uint64_t base, enum grove_sync sync,
+		      struct grove_store_appended *out, struct grove_detail *d);
 
 int grove__sql_missing_line(const struct sql_conn *c, uint64_t seq, struct grove_detail *d);
 int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d);
@@ -578,11 +575,8 @@ void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool anoth
 
 int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
 		       void *payload, struct grove_detail *d);
-int grove__sql_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			  struct grove_lease *out, struct grove_detail *d);
-int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			   struct grove_detail *d);
-int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__sql_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d);
 int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			 struct grove_detail *d);
 int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,

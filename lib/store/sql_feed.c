@@ -88,19 +88,19 @@ int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_f
 
 /* ------------------------------------------------------------------- lease */
 
-static bool is_held(const struct sql_end *e)
+static struct grove__lease_claim claim_of(const struct sql_log *log, const struct sql_end *e)
 {
-	return *e->lease.owner && e->lease.until > e->now;
+	uint64_t number = __atomic_load_n(&log->lease, __ATOMIC_ACQUIRE);
+
+	return (struct grove__lease_claim){ number, number && e->lease.number == number, e->now };
 }
 
 int grove__sql_may_write(const struct sql_conn *c, const struct sql_log *log,
 			 const struct sql_end *e, struct grove_detail *d)
 {
-	uint64_t mine = __atomic_load_n(&log->lease, __ATOMIC_ACQUIRE);
+	struct grove__lease_claim by = claim_of(log, e);
 
-	if (mine ? e->lease.number == mine : !is_held(e))
-		return 0;
-	return grove__log_lease_refused(&e->lease, mine, c->where, d);
+	return grove__lease_may_write(&e->lease, &by, c->where, d);
 }
 
 static int look_at_lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
@@ -116,14 +116,10 @@ static int look_at_lease(struct sql_conn *c, struct sql_work *w, struct grove_de
 int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k,
 			   const struct sql_end *e, bool *mine, struct grove_detail *d)
 {
-	uint64_t number = __atomic_load_n(&k->log->lease, __ATOMIC_ACQUIRE);
+	struct grove__lease_claim by = claim_of(k->log, e);
 
-	*mine = number && e->lease.number == number;
-	if (k->ms && !*mine && !k->owner)
-		return grove__log_lease_lost(&e->lease, number, c->where, d);
-	if (k->ms && !*mine && is_held(e) && strcmp(e->lease.owner, k->owner))
-		return grove__log_lease_refused(&e->lease, 0, c->where, d);
-	return 0;
+	*mine = by.holds;
+	return k->ms ? grove__lease_may_take(&e->lease, &by, k->owner, c->where, d) : 0;
 }
 
 void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another)
@@ -204,8 +200,8 @@ static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc ? rc : c->driver->transaction(c, w, move_lease, d);
 }
 
-static int change_lease(struct grove_store_log *l, const char *owner, int64_t ms,
-			struct grove_lease *out, struct grove_detail *d)
+int grove__sql_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_log *log = grove__sql_log(l);
@@ -220,25 +216,6 @@ static int change_lease(struct grove_store_log *l, const char *owner, int64_t ms
 	*out = k.held;
 	set_number(&k, rc ? had : ms ? k.held.number : 0);
 	return rc;
-}
-
-int grove__sql_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			  struct grove_lease *out, struct grove_detail *d)
-{
-	return change_lease(l, owner, ms, out, d);
-}
-
-int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			   struct grove_detail *d)
-{
-	return change_lease(l, NULL, ms, out, d);
-}
-
-int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d)
-{
-	struct grove_lease now;
-
-	return change_lease(l, NULL, 0, &now, d);
 }
 
 int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)

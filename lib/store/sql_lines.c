@@ -299,9 +299,9 @@ static int append(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	return c->driver->append(c, (struct sql_appending *)w, d);
 }
 
-int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_store_appended *out, struct grove_detail *d)
+int grove__sql_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+		      uint64_t expect, uint64_t base, enum grove_sync sync,
+		      struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_log *log = grove__sql_log(l);
@@ -320,11 +320,4 @@ int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_rec
 	rc = s->driver->work(s, &a.work, d);
 	pthread_mutex_unlock(&log->append_lock);
 	return rc ? grove__sql_gone(s, rc, d) : grove__sql_settle(s, sync, d);
-}
-
-int grove__sql_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-		      struct grove_detail *d)
-{
-	return grove__sql_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }

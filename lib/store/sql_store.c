@@ -232,8 +232,8 @@ static int gather_keys(struct sql_conn *c, struct sql_work *w, struct grove_deta
 			 &arg, k->project ? 1 : 0, &k->found, sizeof(struct grove_key), copy_key, d);
 }
 
-static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
-		void *payload, struct grove_detail *d)
+static int list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn, void *payload,
+		struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
 	struct listing k = { .work = { .fn = gather_keys, .brief_s = GROVE__SQL_LIST_S }, .project = project, .subs = subs };
@@ -247,18 +247,6 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 		rc = fn(payload, (const struct grove_key *)k.found.list + i);
 	free_copied(&k.found);
 	return rc;
-}
-
-static int list_sessions(struct grove_store *st, const char *project, grove_key_fn *fn,
-			 void *payload, struct grove_detail *d)
-{
-	return list(st, project, false, fn, payload, d);
-}
-
-static int list_subs(struct grove_store *st, const char *project, grove_key_fn *fn, void *payload,
-		     struct grove_detail *d)
-{
-	return list(st, project, true, fn, payload, d);
 }
 
 /* A log, and where it ends. */
@@ -655,8 +643,8 @@ static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return grove__sql_changed(c, v->log->id, &v->change, &e, &w->end, d);
 }
 
-static int meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value, uint64_t expect,
-		       uint64_t base, struct grove_detail *d)
+static int meta_put(struct grove_store_log *l, const char *name, struct grove_slice value, uint64_t expect,
+		    uint64_t base, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct value v = { .work = { .fn = put_value, .mode = SQL_WRITE }, .log = grove__sql_log(l),
@@ -671,12 +659,6 @@ static int meta_put_on(struct grove_store_log *l, const char *name, struct grove
 				   GROVE__SQL_VALUE_NAME);
 	rc = s->driver->work(s, &v.work, d);
 	return rc == GROVE__SQL_SETTLED ? 0 : grove__sql_gone(s, rc, d);
-}
-
-static int meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-		    struct grove_detail *d)
-{
-	return meta_put_on(l, name, value, GROVE_ANY_POS, GROVE_ANY_BASE, d);
 }
 
 /* -------------------------------------------------------------- attachments */
@@ -800,25 +782,20 @@ static const struct grove_store_ops sql_ops = {
 	.read = grove__sql_read,
 	.fetch = grove__sql_fetch,
 	.append = grove__sql_append,
-	.append_on = grove__sql_append_on,
 	.replace = grove__sql_replace,
 	.rewrite = grove__sql_rewrite,
-	.list = list_sessions,
-	.list_subs = list_subs,
+	.list = list,
 	.survey = survey,
 	.cut = grove__sql_cut,
 	.update = grove__sql_update,
 	.changes = grove__sql_changes,
-	.lease_take = grove__sql_lease_take,
-	.lease_renew = grove__sql_lease_renew,
-	.lease_release = grove__sql_lease_release,
+	.lease = grove__sql_lease,
 	.lease_get = grove__sql_lease_get,
 	.ids = grove__sql_ids,
 	.remove = sql_remove,
 	.rename = sql_rename,
 	.meta_get = meta_get,
 	.meta_put = meta_put,
-	.meta_put_on = meta_put_on,
 	.attach_put = attach_put,
 	.attach_get = attach_get,
 	.attach_list = attach_list,

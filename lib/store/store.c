@@ -235,7 +235,7 @@ int grove__store_list(struct grove_store *st, const char *project, grove_key_fn 
 {
 	struct showing s = { .key = fn, .payload = payload };
 
-	return st->ops->list(st, project, show, &s, d);
+	return st->ops->list(st, project, 0, show, &s, d);
 }
 
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
@@ -244,9 +244,8 @@ int grove__store_list_subs(struct grove_store *st, const char *project, grove_ke
 	struct showing s = { .key = fn, .payload = payload };
 
 	/* what belongs to a session that is being made is copied with it */
-	return !st->ops->list_subs ? 0
-	       : project	   ? st->ops->list_subs(st, project, fn, payload, d)
-				   : st->ops->list_subs(st, project, show, &s, d);
+	return project ? st->ops->list(st, project, 1, fn, payload, d)
+		       : st->ops->list(st, project, 1, show, &s, d);
 }
 
 /* For stores without a survey of their own: the logs one by one. */

@@ -144,8 +144,6 @@ int grove__log_append(struct grove_store_log *log, const struct grove_store_reco
 int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
 			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d);
-/* Does the store compare the base and append in one step? */
-bool grove__log_has_append_on(const struct grove_store_log *log);
 /* Is it? Else GROVE_ECONFLICT. */
 int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grove_detail *d);
 int grove__log_sync(struct grove_store_log *log, struct grove_detail *d);
@@ -186,13 +184,20 @@ int grove__log_ids(struct grove_store_log *log, uint64_t pos, uint64_t until, gr
  * reported.
  */
 enum grove_change_kind grove__store_value_kind(const char *name);
-/* Sets the error that every store returns if somebody else holds the lease. */
-int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
-			 struct grove_detail *d);
-
-/* Sets the error for renewing a lease that the handle does not hold (any more). */
-int grove__log_lease_lost(const struct grove_lease *held, uint64_t mine, const char *path,
-			  struct grove_detail *d);
+/* A handle in view of the lease that somebody holds, or of none. */
+struct grove__lease_claim {
+	uint64_t number;       /* of the lease it took; 0: none */
+	bool holds;            /* that is the current one */
+	int64_t now;           /* by the clock of the lease */
+};
+/*
+ * The rules of all stores: may the handle write, take the lease for `owner`, or renew it
+ * (NULL)? Return 0 or GROVE_ECONFLICT.
+ */
+int grove__lease_may_write(const struct grove_lease *held, const struct grove__lease_claim *by, const char *path,
+			   struct grove_detail *d);
+int grove__lease_may_take(const struct grove_lease *held, const struct grove__lease_claim *by, const char *owner,
+			  const char *path, struct grove_detail *d);
 /* Sets the error for a changed base: GROVE_ECONFLICT. */
 int grove__log_base_moved(const char *path, struct grove_detail *d);
 

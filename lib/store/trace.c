@@ -119,9 +119,9 @@ static int trace_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, ch
 	return rc;
 }
 
-static int trace_append_on(struct grove_store_log *l, const struct grove_store_record *rec,
-			   size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
-			   struct grove_store_appended *out, struct grove_detail *d)
+static int trace_append(struct grove_store_log *l, const struct grove_store_record *rec,
+			size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
+			struct grove_store_appended *out, struct grove_detail *d)
 {
 	int64_t t0 = grove__sys_ticks_ns();
 	int rc = grove__log_append_on(log_of(l)->inner, rec, nr, expect, base, sync, out, d);
@@ -130,13 +130,6 @@ static int trace_append_on(struct grove_store_log *l, const struct grove_store_r
 	     log_of(l)->key, nr, (long long)expect, (int)sync, rc, (unsigned long long)out->pos,
 	     (long long)(grove__sys_ticks_ns() - t0) / 1000);
 	return rc;
-}
-
-static int trace_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-			struct grove_detail *d)
-{
-	return trace_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 static int trace_sync(struct grove_store_log *l, struct grove_detail *d)
@@ -198,35 +191,16 @@ static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change
 	return rc;
 }
 
-static int tell_lease(struct grove_store_log *l, const char *what, const char *owner, int64_t ms,
-		      int rc, const struct grove_lease *out)
+static int trace_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d)
 {
-	tell(store_of(l->store), what, "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
-	     owner, (long long)ms, rc, (unsigned long long)out->number);
-	return rc;
-}
+	struct grove_store_log *inner = log_of(l)->inner;
+	int rc = owner ? grove__log_lease_take(inner, owner, ms, out, d)
+		 : ms  ? grove__log_lease_renew(inner, ms, out, d)
+		       : grove__log_lease_release(inner, d);
 
-static int trace_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
-			    struct grove_lease *out, struct grove_detail *d)
-{
-	int rc = grove__log_lease_take(log_of(l)->inner, owner, ms, out, d);
-
-	return tell_lease(l, "lease_take", owner, ms, rc, out);
-}
-
-static int trace_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
-			     struct grove_detail *d)
-{
-	int rc = grove__log_lease_renew(log_of(l)->inner, ms, out, d);
-
-	return tell_lease(l, "lease_renew", out->owner, ms, rc, out);
-}
-
-static int trace_lease_release(struct grove_store_log *l, struct grove_detail *d)
-{
-	int rc = grove__log_lease_release(log_of(l)->inner, d);
-
-	tell(store_of(l->store), "lease_release", "%s -> %d", log_of(l)->key, rc);
+	tell(store_of(l->store), "lease", "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
+	     owner ? owner : out->owner, (long long)ms, rc, (unsigned long long)out->number);
 	return rc;
 }
 
@@ -235,24 +209,18 @@ static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out,
 {
 	int rc = grove__log_lease_get(log_of(l)->inner, out, d);
 
-	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
-}
-
-static int trace_list(struct grove_store *st, const char *project, grove_key_fn *fn,
-		      void *payload, struct grove_detail *d)
-{
-	int rc = grove__store_list(store_of(st)->inner, project, fn, payload, d);
-
-	tell(store_of(st), "list", "project=%.100s -> %d", project ? project : "*", rc);
+	tell(store_of(l->store), "lease_get", "%s owner=%.100s -> %d number=%llu", log_of(l)->key, out->owner,
+	     rc, (unsigned long long)out->number);
 	return rc;
 }
 
-static int trace_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
-			   void *payload, struct grove_detail *d)
+static int trace_list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d)
 {
-	int rc = grove__store_list_subs(store_of(st)->inner, project, fn, payload, d);
+	int rc = subs ? grove__store_list_subs(store_of(st)->inner, project, fn, payload, d)
+		      : grove__store_list(store_of(st)->inner, project, fn, payload, d);
 
-	tell(store_of(st), "list_subs", "project=%.100s -> %d", project ? project : "*", rc);
+	tell(store_of(st), subs ? "list_subs" : "list", "project=%.100s -> %d", project ? project : "*", rc);
 	return rc;
 }
 
@@ -284,21 +252,12 @@ static int trace_meta_get(struct grove_store_log *l, const char *name, struct gr
 }
 
 static int trace_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-			  struct grove_detail *d)
-{
-	int rc = grove__log_meta_put(log_of(l)->inner, name, value, d);
-
-	tell(store_of(l->store), "meta_put", "%s name=%.100s -> %d", log_of(l)->key, name, rc);
-	return rc;
-}
-
-static int trace_meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value,
-			     uint64_t expect, uint64_t base, struct grove_detail *d)
+			  uint64_t expect, uint64_t base, struct grove_detail *d)
 {
 	int rc = grove__log_meta_put_on(log_of(l)->inner, name, value, expect, base, d);
 
-	tell(store_of(l->store), "meta_put_on", "%s name=%.100s expect=%llu -> %d", log_of(l)->key, name,
-	     (unsigned long long)expect, rc);
+	tell(store_of(l->store), "meta_put", "%s name=%.100s expect=%lld -> %d", log_of(l)->key, name,
+	     (long long)expect, rc);
 	return rc;
 }
 
@@ -369,25 +328,20 @@ static const struct grove_store_ops trace_ops = {
 	.read = trace_read,
 	.fetch = trace_fetch,
 	.append = trace_append,
-	.append_on = trace_append_on,
 	.sync = trace_sync,
 	.replace = trace_replace,
 	.rewrite = trace_rewrite,
 	.list = trace_list,
-	.list_subs = trace_list_subs,
 	.cut = trace_cut,
 	.update = trace_update,
 	.changes = trace_changes,
-	.lease_take = trace_lease_take,
-	.lease_renew = trace_lease_renew,
-	.lease_release = trace_lease_release,
+	.lease = trace_lease,
 	.lease_get = trace_lease_get,
 	.ids = trace_ids,
 	.remove = trace_remove,
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,
 	.meta_put = trace_meta_put,
-	.meta_put_on = trace_meta_put_on,
 	.attach_put = trace_attach_put,
 	.attach_get = trace_attach_get,
 	.attach_list = trace_attach_list,

@@ -94,12 +94,13 @@ static int text_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, c
 }
 
 static int text_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-		       uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-		       struct grove_detail *d)
+		       uint64_t expect, uint64_t base, enum grove_sync sync,
+		       struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 
 	(void)sync;
+	(void)base;
 	if (expect != GROVE_ANY_POS && expect != t->shown)
 		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	out->pad = t->text.len && t->text.ptr[t->text.len - 1] != '\n';
@@ -170,12 +171,12 @@ static int text_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect,
 	return 0;
 }
 
-static int text_list(struct grove_store *st, const char *project, grove_key_fn *fn, void *payload,
+static int text_list(struct grove_store *st, const char *project, int subs, grove_key_fn *fn, void *payload,
 		     struct grove_detail *d)
 {
 	(void)st;
 	(void)d;
-	return project && strcmp(project, world_key.project) ? 0 : fn(payload, &world_key);
+	return subs ? 0 : project && strcmp(project, world_key.project) ? 0 : fn(payload, &world_key);
 }
 
 static bool unfinished(const struct text_store *t)
@@ -192,10 +193,12 @@ static int text_meta_get(struct grove_store_log *log, const char *name, struct g
 }
 
 static int text_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
-			 struct grove_detail *d)
+			 uint64_t expect, uint64_t base, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 
+	(void)expect;
+	(void)base;
 	if (strcmp(name, GROVE__META_UNFINISHED))
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "no place for a value");
 	CHECK(t->shown == t->text.len);

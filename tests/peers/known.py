@@ -1,5 +1,5 @@
 """
-What is meant to differ. Each row of this table stands in docs/compat.md, which
+What is meant to differ. Each row of this table is a row of docs/compat, which
 says why; `tests/peers/run --rows` compares the two.
 
 A difference is told by a mend: the file is changed so that the peer has no
@@ -17,7 +17,7 @@ import driver
 @dataclasses.dataclass(frozen=True)
 class Known:
     peer: str
-    row: str                                        # begins a row of docs/compat.md
+    row: str                                        # begins a row of docs/compat
     covers: typing.FrozenSet[str] = frozenset()     # questions it is about; none: all
     mend: typing.Optional[typing.Callable] = None   # (file) -> whether it changed anything
     excuses: typing.Optional[typing.Callable] = None    # (file, question, theirs, ours) -> bool

@@ -4,6 +4,7 @@ From the manual pages to `grove COMMAND --help`.
 
   helptext.py --c FILE PAGE...         the table of cli/help.h, which the program prints
   helptext.py --text COMMAND PAGE...   one text, as the program must print it
+  helptext.py --markdown DIR PAGE...   the pages as Markdown, for who reads them on the web
 
 Pages are scdoc sources, docs/cli/grove.1.scd first. NAME, SYNOPSIS and OPTIONS
 (and COMMANDS, QUERIES and EXAMPLES, if they are there) go into the help text;
@@ -80,10 +81,24 @@ class Page:
         forms = re.split(r"\+\+\n|\n\n+", text)
         return [plain(" ".join(form.split())) for form in forms if form.strip()]
 
+    def groups(self, name):
+        """[(heading, definitions)] of a section, by its subsections; "" is the heading of what precedes them."""
+        found = [("", [])]
+        for line in self.sections.get(name, []):
+            if line.startswith("## "):
+                found.append((line[3:].strip(), []))
+            else:
+                found[-1][1].append(line)
+        groups = [(heading, self.terms(name, lines)) for heading, lines in found]
+        return [(heading, terms) for heading, terms in groups if terms]
+
     def definitions(self, name):
         """[(term, paragraphs)] of a section made of terms and indented texts."""
+        return [row for _, terms in self.groups(name) for row in terms]
+
+    def terms(self, name, lines):
         found = []
-        for line in self.sections.get(name, []):
+        for line in lines:
             if line.startswith("\t"):
                 if not found:
                     raise PageError(f"{self.path}: {name} begins with an indented line")
@@ -187,9 +202,8 @@ def help_text(page):
         lead = " " * len(lead)
     lines += ["", page.summary[0].upper() + page.summary[1:] + "."]
     for name, heading, column in (("COMMANDS", "Commands:", 14), ("OPTIONS", "Options:", 26)):
-        definitions = page.definitions(name)
-        if definitions:
-            lines += ["", heading] + two_columns(definitions, column)
+        for group, definitions in page.groups(name):
+            lines += ["", f"{group}:" if group else heading] + two_columns(definitions, column)
     for name, heading in (("QUERIES", "Queries:"), ("EXAMPLES", "Examples:")):
         if name in page.sections:
             lines += ["", heading] + reading(page.section(name))
@@ -200,6 +214,64 @@ def help_text(page):
                   "help dates` for what several have in common, or `man grove` for the manual."]
     return "\n".join(lines) + "\n"
 
+
+# --- Markdown ---
+
+def marked(text):
+    """scdoc's inline markup as Markdown's: **bold**, *underlined*."""
+    out, i, on = [], 0, {"*": False, "_": False}
+    while i < len(text):
+        c = text[i]
+        inside_word = 0 < i < len(text) - 1 and text[i - 1].isalnum() and text[i + 1].isalnum()
+        if c == "\\" and i + 1 < len(text):
+            i += 1
+            out.append("\\" + text[i] if text[i] in "*_\\`[]<|" else text[i])
+        elif c in on and not (c == "_" and inside_word):
+            on[c] = not on[c]
+            out.append("**" if c == "*" else "*")
+        elif c in "`[]<|_*":
+            out.append("\\" + c)
+        else:
+            out.append(c)
+        i += 1
+    return re.sub(r"\*\*(grove(?:-([a-z]+))?)\*\*\(1\)", r"[\1](\1.md)", "".join(out))
+
+
+def markdown_of(lines):
+    out, literal = [], False
+    for i, line in enumerate(lines):
+        after = lines[i + 1] if i + 1 < len(lines) else ""
+        before = lines[i - 1] if i else ""
+        if line.strip() == "```":
+            literal = not literal
+            indent = line[:len(line) - len(line.lstrip())].replace("\t", "  ")
+            out.append(indent + ("```text" if literal else "```"))
+        elif literal:
+            # a backslash is one of the page's own there, too
+            out.append(re.sub(r"\\(.)", r"\1", line.replace("\t", "  ")))
+        elif line.startswith("## "):
+            out.append("#" + line)
+        elif line.startswith("\t"):
+            out.append("  " + marked(line.strip()))
+        elif after.startswith("\t") and line:
+            if before.startswith("\t"):
+                out.append("")
+            out.append("- " + marked(line.strip()) + "\\")
+        else:
+            out.append(re.sub(r" ?\+\+$", "\\\\", marked(line)))
+    return "\n".join(out).strip("\n")
+
+
+def markdown_text(page):
+    lines = [f"# {page.title}", "", page.summary[0].upper() + page.summary[1:] + ".", "", "```text"]
+    lines += page.synopsis() + ["```"]
+    for name, section in page.sections.items():
+        if name not in ("NAME", "SYNOPSIS"):
+            lines += ["", f"## {name[0]}{name[1:].lower()}", "", markdown_of(section)]
+    return "\n".join(lines) + "\n"
+
+
+# --- tables ---
 
 def check_overview(pages):
     overview = pages[0]
@@ -241,6 +313,7 @@ def main():
     ap = argparse.ArgumentParser(description="from the manual pages to --help")
     ap.add_argument("--c", metavar="FILE", type=pathlib.Path)
     ap.add_argument("--text", metavar="COMMAND")
+    ap.add_argument("--markdown", metavar="DIR", type=pathlib.Path)
     ap.add_argument("pages", nargs="+", type=pathlib.Path)
     args = ap.parse_args()
     try:
@@ -250,6 +323,9 @@ def main():
         sys.exit(f"helptext: {e}")
     if args.c:
         args.c.write_text(c_table(pages), encoding="utf-8")
+    if args.markdown:
+        for page in pages:
+            (args.markdown / f"{page.title}.md").write_text(markdown_text(page), encoding="utf-8")
     if args.text is not None:
         sys.stdout.writelines(help_text(page) for page in pages if (page.command or page.title) == args.text)
 

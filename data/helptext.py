@@ -2,7 +2,7 @@
 """
 From the manual pages to `grove COMMAND --help`.
 
-  helptext.py --c FILE PAGE...         the table of cli/help.h, which the program prints
+  helptext.py --c FILE PAGE...         the table of kit/help.h, which the program prints
   helptext.py --text COMMAND PAGE...   one text, as the program must print it
   helptext.py --markdown DIR PAGE...   the pages as Markdown, for who reads them on the web
 
@@ -296,7 +296,7 @@ def c_string(text, indent):
 
 def c_table(pages):
     out = ["/* Made from docs/cli by data/helptext.py: change the pages, not this. */",
-           '#include "help.h"', "", "#include <stddef.h>", "", "const struct grove_help grove_help[] = {"]
+           '#include "kit/help.h"', "", "#include <stddef.h>", "", "const struct grove_help grove_help[] = {"]
     for page in pages:
         out += ["\t{", f'\t\t"{page.command or page.title}",', f"\t\t{c_string(page.summary, '')},",
                 f"\t\t{c_string(help_text(page), chr(9) * 2)},",

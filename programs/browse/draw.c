@@ -3,7 +3,7 @@
  */
 #include "browse.h"
 
-#include "cli/wrap.h"
+#include "kit/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "needle.h"
 
-#include "cells.h"
+#include "kit/cells.h"
 
 #include <stdint.h>
 #include <stdio.h>

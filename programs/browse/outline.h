@@ -18,9 +18,9 @@
 #define BROWSE_OUTLINE_H
 
 #include "away.h"
-#include "brief.h"
+#include "kit/brief.h"
 #include "cursor.h"
-#include "shape.h"
+#include "kit/shape.h"
 
 struct outline_level {
 	uint32_t child, outer;   /* the node drawn with a corner; the level around this one */

@@ -3,8 +3,8 @@
  */
 #include "prompt.h"
 
-#include "cells.h"
-#include "out.h"
+#include "kit/cells.h"
+#include "kit/out.h"
 #include "screen.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "away.h"
 #include "needle.h"
-#include "talk.h"
+#include "kit/talk.h"
 
 struct reader_place {
 	size_t part, line;

@@ -8,7 +8,7 @@
  */
 #include "screen.h"
 
-#include "cells.h"
+#include "kit/cells.h"
 
 #include <langinfo.h>
 #include <locale.h>

@@ -7,7 +7,7 @@
 #ifndef BROWSE_SESSIONS_H
 #define BROWSE_SESSIONS_H
 
-#include "cli.h"
+#include "kit/cli.h"
 #include "cursor.h"
 #include "needle.h"
 

@@ -7,7 +7,7 @@
 #ifndef BROWSE_WARNINGS_H
 #define BROWSE_WARNINGS_H
 
-#include "cli.h"
+#include "kit/cli.h"
 
 #include <pthread.h>
 

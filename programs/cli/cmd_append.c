@@ -5,7 +5,7 @@
  * writer gets its id after each line. If a batch is refused, nothing of it was written, so
  * we retry line by line: the lines before the bad one are kept, and the error names it.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
  * cmd_archive.c: keeps sessions that the agent will delete.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * cmd_blob.c: content-addressed blobs: put, get, verify, gc.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

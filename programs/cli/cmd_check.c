@@ -2,6 +2,7 @@
  * cmd_check.c: finds damage and repairs it.
  */
 #include "diff.h"
+#include "commands.h"
 #include "problems.h"
 
 #include <string.h>

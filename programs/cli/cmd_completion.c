@@ -4,6 +4,7 @@
  * The scripts only ask `grove completion --words -- WORD…`, so what is offered is exactly
  * what this version of the program understands.
  */
+#include "commands.h"
 #include "complete.h"
 
 #include <string.h>

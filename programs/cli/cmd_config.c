@@ -1,7 +1,7 @@
 /*
  * cmd_config.c: reads and changes the configuration file.
  */
-#include "cli.h"
+#include "commands.h"
 #include "kit/config.h"
 #include "kit/store_url.h"
 

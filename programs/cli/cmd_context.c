@@ -5,8 +5,8 @@
  * width of the role column is known only after the last message, but the first ones are a
  * good guide. So we hold back the first rows, and print the rest as they come.
  */
-#include "brief.h"
-#include "cli.h"
+#include "kit/brief.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

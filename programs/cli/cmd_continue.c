@@ -1,7 +1,7 @@
 /*
  * cmd_continue.c: continues from an entry.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdlib.h>
 

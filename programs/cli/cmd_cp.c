@@ -1,7 +1,7 @@
 /*
  * cmd_cp.c: copy a session into another store.
  */
-#include "cli.h"
+#include "commands.h"
 
 int cmd_cp(struct cli *c, int argc, char **argv)
 {

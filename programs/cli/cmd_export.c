@@ -1,7 +1,7 @@
 /*
  * cmd_export.c: a session as one file, to share with others.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include "kit/export/export.h"
 #include "kit/export/page.h"

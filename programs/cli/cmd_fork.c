@@ -1,7 +1,7 @@
 /*
  * cmd_fork.c: copies a session, or one path of it, into a new one.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * cmd_history.c: the history of prompts: add, list, search.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>

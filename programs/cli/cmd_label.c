@@ -1,7 +1,7 @@
 /*
  * cmd_label.c: label an entry, or clear its label.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * cmd_leaf.c: the entry where the conversation continues.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdlib.h>
 

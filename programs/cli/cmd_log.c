@@ -1,9 +1,9 @@
 /*
  * cmd_log.c: the entries in the order they were written.
  */
-#include "brief.h"
-#include "cli.h"
-#include "short_ids.h"
+#include "kit/brief.h"
+#include "commands.h"
+#include "kit/short_ids.h"
 
 #include <string.h>
 

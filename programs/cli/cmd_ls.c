@@ -1,7 +1,7 @@
 /*
  * cmd_ls.c: list sessions.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

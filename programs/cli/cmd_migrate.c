@@ -1,7 +1,7 @@
 /*
  * cmd_migrate.c: rewrites an old session in the current format.
  */
-#include "cli.h"
+#include "commands.h"
 
 int cmd_migrate(struct cli *c, int argc, char **argv)
 {

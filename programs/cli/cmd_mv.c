@@ -1,7 +1,7 @@
 /*
  * cmd_mv.c: moves a session to another working directory.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /*
  * cmd_name.c: prints or changes the name of a session.
  */
-#include "cli.h"
+#include "commands.h"
 
 static void print_name(struct cli *c, const char *name)
 {

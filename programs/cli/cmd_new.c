@@ -1,7 +1,7 @@
 /*
  * cmd_new.c: starts a session.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <unistd.h>
 

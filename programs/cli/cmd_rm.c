@@ -1,7 +1,7 @@
 /*
  * cmd_rm.c: removes sessions.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include "kit/on_path.h"
 

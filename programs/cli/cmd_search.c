@@ -1,9 +1,9 @@
 /*
  * cmd_search.c: full-text search in all sessions.
  */
-#include "brief.h"
-#include "cli.h"
-#include "wrap.h"
+#include "kit/brief.h"
+#include "commands.h"
+#include "kit/wrap.h"
 
 #include <limits.h>
 #include <stdio.h>

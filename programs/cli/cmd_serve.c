@@ -5,8 +5,8 @@
  * Most of them need libraries that would slow down the start of every other command. The
  * arguments are passed on, including those before the command's name.
  */
-#include "cli.h"
-#include "help.h"
+#include "commands.h"
+#include "kit/help.h"
 #include "parts.h"
 #include "kit/args.h"
 #include "web.h"

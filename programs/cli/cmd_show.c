@@ -1,8 +1,8 @@
 /*
  * cmd_show.c: a conversation for reading.
  */
-#include "cli.h"
-#include "talk.h"
+#include "commands.h"
+#include "kit/talk.h"
 #include "web.h"
 
 static void title(struct cli *c, struct grove_session *s, struct grove_view *v)

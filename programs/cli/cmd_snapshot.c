@@ -1,7 +1,7 @@
 /*
  * cmd_snapshot.c: a session as a user interface loads it.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
  * cmd_store.c: operations on whole stores: init, upgrade, verify, copy, stats.
  */
+#include "commands.h"
 #include "problems.h"
 
 #include <string.h>

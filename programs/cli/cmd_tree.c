@@ -15,9 +15,9 @@
  * million entries deep. For the same reason a line shows only as many of the innermost
  * levels as fit, after a mark for those left out.
  */
-#include "brief.h"
-#include "cli.h"
-#include "shape.h"
+#include "kit/brief.h"
+#include "commands.h"
+#include "kit/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * cmd_usage.c: tokens and cost.
  */
-#include "cli.h"
+#include "commands.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -16,8 +16,8 @@
  * to fit into an argument. The hour is for entries that are written long after their time:
  * replies that took long. If more sessions than fit had events in that hour, it is shorter.
  */
-#include "brief.h"
-#include "cli.h"
+#include "kit/brief.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,9 +7,9 @@
  */
 #include "complete.h"
 
-#include "brief.h"
+#include "kit/brief.h"
 #include "form.h"
-#include "help.h"
+#include "kit/help.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 
-#include "cli.h"
+#include "kit/cli.h"
 
 /*
  * Prints what the last of these words (those after "grove") may become: one candidate per

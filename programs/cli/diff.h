@@ -4,7 +4,7 @@
 #ifndef CLI_DIFF_H
 #define CLI_DIFF_H
 
-#include "out.h"
+#include "kit/out.h"
 
 struct diff {
 	char path[4096];     /* of the last change printed */

@@ -1,8 +1,8 @@
 /*
  * entry.c: finds the entry that the user names.
  */
-#include "brief.h"
-#include "cli.h"
+#include "kit/brief.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>

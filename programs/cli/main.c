@@ -1,8 +1,8 @@
 /*
  * main.c: grove, the program: finds the command, runs it and exits.
  */
-#include "cli.h"
-#include "help.h"
+#include "commands.h"
+#include "kit/help.h"
 #include "kit/args.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 #include "problems.h"
 
-#include "wrap.h"
+#include "kit/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CLI_PROBLEMS_H
 #define CLI_PROBLEMS_H
 
-#include "cli.h"
+#include "kit/cli.h"
 
 struct problems {
 	struct cli *c;

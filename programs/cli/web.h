@@ -4,7 +4,7 @@
 #ifndef CLI_WEB_H
 #define CLI_WEB_H
 
-#include "cli.h"
+#include "kit/cli.h"
 
 /*
  * Shows a session in the viewer: in a running server of this user that has it, or else in a

@@ -1,7 +1,7 @@
 /*
  * config.c: the configuration file.
  */
-#include "kit/config.h"
+#include "config.h"
 
 #include <ctype.h>
 #include <errno.h>

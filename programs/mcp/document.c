@@ -3,7 +3,7 @@
  */
 #include "mcp.h"
 
-#include "cli/out.h"
+#include "kit/out.h"
 #include "kit/store_url.h"
 
 #include <stdarg.h>

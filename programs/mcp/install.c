@@ -5,7 +5,7 @@
  */
 #include "mcp.h"
 
-#include "cli/cli.h"
+#include "kit/cli.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "mcp.h"
 
-#include "cli/cli.h"
+#include "kit/cli.h"
 #include "kit/args.h"
 #include "kit/indexer.h"
 #include "kit/heap.h"

@@ -8,7 +8,7 @@
  */
 #include "mcp.h"
 
-#include "cli/cli.h"
+#include "kit/cli.h"
 #include "message.h"
 #include "wire.h"
 

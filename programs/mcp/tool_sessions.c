@@ -3,7 +3,7 @@
  */
 #include "mcp.h"
 
-#include "cli/shape.h"
+#include "kit/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

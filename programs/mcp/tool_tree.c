@@ -13,7 +13,7 @@
  */
 #include "mcp.h"
 
-#include "cli/shape.h"
+#include "kit/shape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "mcp.h"
 
-#include "cli/cli.h"
+#include "kit/cli.h"
 #include "message.h"
 #include "kit/dates.h"
 

@@ -18,7 +18,7 @@
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
 
-#include "cli/cli.h"
+#include "kit/cli.h"
 #include "remote.h"
 #include "state.h"
 

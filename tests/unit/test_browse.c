@@ -2,7 +2,7 @@
  * What `grove browse` shows, without a terminal: the list, the tree, the conversation,
  * the line that is typed.
  */
-#include "cli.h"
+#include "kit/cli.h"
 #include "layout.h"
 #include "outline.h"
 #include "prompt.h"

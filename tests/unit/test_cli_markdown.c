@@ -2,9 +2,9 @@
  * Text of others on a terminal: whatever it is, lines fit, and nothing of it reaches the
  * terminal raw.
  */
-#include "../../programs/cli/cells.c"
-#include "../../programs/cli/markdown.c"
-#include "../../programs/cli/out.c"
+#include "../../programs/kit/cells.c"
+#include "../../programs/kit/markdown.c"
+#include "../../programs/kit/out.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
  * What the program prints: safe for a terminal, and within its width.
  */
-#include "../../programs/cli/cells.c"
-#include "../../programs/cli/out.c"
+#include "../../programs/kit/cells.c"
+#include "../../programs/kit/out.c"
 
 #include <fcntl.h>
 #include <setjmp.h>

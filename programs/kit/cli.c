@@ -1,9 +1,9 @@
 /*
- * cli.c: what the commands share.
+ * cli.c: what commands share.
  */
 #include "cli.h"
 #include "help.h"
-#include "kit/dates.h"
+#include "dates.h"
 
 #include <errno.h>
 #include <fcntl.h>

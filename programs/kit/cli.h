@@ -1,5 +1,5 @@
 /*
- * cli.h: what the commands share.
+ * cli.h: what commands share, those of `grove` and those that have a program of their own.
  *
  * A command is a function that takes its arguments, prints through `out` and returns an
  * exit status. It begins with cli_begin(), which parses the options, handles --help and
@@ -17,8 +17,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "kit/config.h"
-#include "kit/opt.h"
+#include "config.h"
+#include "opt.h"
 #include "out.h"
 #include "pager.h"
 #include "progress.h"
@@ -118,16 +118,6 @@ int cli_directory_given(struct cli *c, const char *what);
 struct grove_session *cli_open_read(struct cli *c, const char *what, unsigned flags);
 /* … and takes a view, with a warning about lines that no reader understands. */
 struct grove_view *cli_view(struct cli *c, struct grove_session *s);
-/*
- * Finds the entry that --leaf names: NULL for the view's own leaf, "root" for
- * GROVE_NO_ENTRY, or a unique prefix of an id. Returns non-zero after reporting an error.
- */
-int cli_leaf(struct cli *c, struct grove_view *v, const char *what, uint32_t *leaf);
-/*
- * Returns the id of the entry that `what` names in a session, or "root"; free() it. Returns
- * NULL after reporting an error.
- */
-char *cli_entry(struct cli *c, struct grove_session *s, const char *what);
 /* Prints a new session: {id, path}, or just the path for people. */
 void cli_print_session(struct cli *c, struct grove_session *s);
 
@@ -136,6 +126,8 @@ void cli_print_session(struct cli *c, struct grove_session *s);
  * only if that fails.
  */
 int cli_become(struct cli *c, const struct grove_command *cmd);
+/* Prints a command so that a shell reads it back. */
+void cli_print_command(struct out *o, const struct grove_command *cmd);
 /* Tells people, in a last line on stderr, how to resume the session, if its agent can. */
 void cli_tell_resume(struct cli *c, struct grove_session *s);
 
@@ -180,41 +172,5 @@ unsigned cli_directory(struct out *o, const char *cwd, unsigned width);
 /* Allocates memory, or exits. */
 void *cli_realloc(void *p, size_t nr, size_t size);
 void cli_add(struct grove_buf *b, const char *ptr, size_t len);
-
-int cmd_append(struct cli *c, int argc, char **argv);
-int cmd_archive(struct cli *c, int argc, char **argv);
-int cmd_blob(struct cli *c, int argc, char **argv);
-int cmd_browse(struct cli *c, int argc, char **argv);
-int cmd_check(struct cli *c, int argc, char **argv);
-int cmd_completion(struct cli *c, int argc, char **argv);
-int cmd_config(struct cli *c, int argc, char **argv);
-int cmd_context(struct cli *c, int argc, char **argv);
-int cmd_continue(struct cli *c, int argc, char **argv);
-int cmd_cp(struct cli *c, int argc, char **argv);
-int cmd_export(struct cli *c, int argc, char **argv);
-int cmd_fork(struct cli *c, int argc, char **argv);
-int cmd_help(struct cli *c, int argc, char **argv);
-int cmd_history(struct cli *c, int argc, char **argv);
-int cmd_label(struct cli *c, int argc, char **argv);
-int cmd_leaf(struct cli *c, int argc, char **argv);
-int cmd_log(struct cli *c, int argc, char **argv);
-int cmd_ls(struct cli *c, int argc, char **argv);
-int cmd_mcp(struct cli *c, int argc, char **argv);
-int cmd_migrate(struct cli *c, int argc, char **argv);
-int cmd_mv(struct cli *c, int argc, char **argv);
-int cmd_name(struct cli *c, int argc, char **argv);
-int cmd_new(struct cli *c, int argc, char **argv);
-int cmd_resume(struct cli *c, int argc, char **argv);
-int cmd_rm(struct cli *c, int argc, char **argv);
-int cmd_search(struct cli *c, int argc, char **argv);
-int cmd_serve(struct cli *c, int argc, char **argv);
-int cmd_sync(struct cli *c, int argc, char **argv);   /* push, pull, mirror */
-int cmd_token(struct cli *c, int argc, char **argv);
-int cmd_show(struct cli *c, int argc, char **argv);
-int cmd_snapshot(struct cli *c, int argc, char **argv);
-int cmd_store(struct cli *c, int argc, char **argv);
-int cmd_tree(struct cli *c, int argc, char **argv);
-int cmd_usage(struct cli *c, int argc, char **argv);
-int cmd_watch(struct cli *c, int argc, char **argv);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "pager.h"
 
-#include "kit/on_path.h"
+#include "on_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * openapi.c: the route table as an OpenAPI document.
+ * openapi.c: the tables of routes and shapes as an OpenAPI document.
  */
 #include "kit/export/columns.h"
 #include "reply.h"
@@ -108,47 +108,110 @@ static void put_body(struct doc *d, const struct route *t)
 
 static const char *type_name(char letter)
 {
-	static const char letters[] = "sinbao";
-	static const char *const names[] = { "string", "integer", "number", "boolean", "array", "object" };
+	static const char letters[] = "sinbo";
+	static const char *const names[] = { "string", "integer", "number", "boolean", "object" };
 	const char *at = strchr(letters, letter);
 
 	return at && *at ? names[at - letters] : NULL;
 }
 
-/* Writes one member of a reply, such as "name?:s0". Returns what follows it. */
+/* Writes "all|turns" as the words that a string can be. */
+static void put_words(struct doc *d, struct grove_slice words)
+{
+	const char *p = words.ptr, *end = words.ptr + words.len, *bar;
+
+	doc_member(d, "type", "string");
+	doc_name(d, "enum");
+	doc_open(d, '[');
+	for (; p < end; p = bar + 1) {
+		bar = memchr(p, '|', (size_t)(end - p));
+		bar = bar ? bar : end;
+		doc_text(d, (struct grove_slice){ p, (size_t)(bar - p) });
+	}
+	doc_close(d, ']');
+}
+
+static void put_reference(struct doc *d, struct grove_slice name, int nullable)
+{
+	char ref[64];
+
+	snprintf(ref, sizeof(ref), "#/components/schemas/%.*s", (int)name.len, name.ptr);
+	if (!nullable) {
+		doc_member(d, "$ref", ref);
+		return;
+	}
+	/* what stands beside a reference is ignored */
+	doc_name(d, "allOf");
+	doc_open(d, '[');
+	doc_open(d, '{');
+	doc_member(d, "$ref", ref);
+	doc_close(d, '}');
+	doc_close(d, ']');
+}
+
+/* Writes the schema of a type (struct shape). Returns what follows it. */
+static const char *put_type(struct doc *d, const char *p)
+{
+	struct grove_slice word = { p, strcspn(p, " ]}0") };
+
+	doc_open(d, '{');
+	if (*p == '[' || *p == '{') {
+		doc_member(d, "type", *p == '[' ? "array" : "object");
+		doc_name(d, *p == '[' ? "items" : "additionalProperties");
+		p = put_type(d, p + 1) + 1;
+	} else {
+		p += word.len;
+		if (memchr(word.ptr, '|', word.len))
+			put_words(d, word);
+		else if (isupper((unsigned char)*word.ptr))
+			put_reference(d, word, *p == '0');
+		else if (type_name(*word.ptr))
+			doc_member(d, "type", type_name(*word.ptr));
+	}
+	if (*p == '0') {
+		doc_member_bool(d, "nullable", 1);
+		p++;
+	}
+	doc_close(d, '}');
+	return p;
+}
+
+/* Writes one member of an object, such as "name?:s0". Returns what follows it. */
 static const char *put_answer_member(struct doc *d, const char *p)
 {
-	size_t n = strcspn(p, "?:");
 	char name[32];
 
-	snprintf(name, sizeof(name), "%.*s", (int)n, p);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, "?:"), p);
 	doc_name(d, name);
 	p += strcspn(p, ":") + 1;
-	doc_open(d, '{');
-	if (type_name(*p))
-		doc_member(d, "type", type_name(*p));
-	if (*p == 'a')
-		doc_puts(d, ",\"items\":{}");
-	if (p[1] == '0')
-		doc_member_bool(d, "nullable", 1);
-	doc_close(d, '}');
-	p += strcspn(p, " ");
+	p = put_type(d, p);
 	return p + strspn(p, " ");
 }
 
-static void put_answer(struct doc *d, const char *members)
+static void put_object(struct doc *d, const char *members)
 {
-	doc_puts(d, "{\"schema\":{\"type\":\"object\",\"properties\":{");
-	for (const char *p = members; *p;)
+	doc_open(d, '{');
+	doc_member(d, "type", "object");
+	doc_name(d, "properties");
+	doc_open(d, '{');
+	for (const char *p = members; *p && *p != '*';)
 		p = put_answer_member(d, p);
-	doc_puts(d, "},\"required\":[");
-	for (const char *p = members; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+	doc_close(d, '}');
+	if (members[strlen(members) - 1] == '*' && members[strlen(members) - 2] == ' ') {
+		doc_name(d, "additionalProperties");
+		doc_open(d, '{');
+		doc_close(d, '}');
+	}
+	doc_name(d, "required");
+	doc_open(d, '[');
+	for (const char *p = members; *p && *p != '*'; p += strcspn(p, " "), p += strspn(p, " ")) {
 		size_t n = strcspn(p, "?:");
 
 		if (p[n] == ':')
 			doc_text(d, (struct grove_slice){ p, n });
 	}
-	doc_puts(d, "]}}");
+	doc_close(d, ']');
+	doc_close(d, '}');
 }
 
 static int has_body(const struct route *t)
@@ -167,10 +230,12 @@ static void put_content(struct doc *d, const struct route *t)
 		end = type + strcspn(type, "|");
 		doc_text(d, (struct grove_slice){ type, (size_t)(end - type) });
 		doc_puts(d, ":");
-		if (t->answer)
-			put_answer(d, t->answer);
-		else
-			doc_puts(d, "{}");
+		doc_open(d, '{');
+		if (t->answer) {
+			doc_name(d, "schema");
+			put_object(d, t->answer);
+		}
+		doc_close(d, '}');
 	}
 	doc_close(d, '}');
 }
@@ -245,6 +310,27 @@ static void put_letters(struct doc *d)
 	doc_close(d, '}');
 }
 
+/* Follows the schema of errors. */
+static void put_shapes(struct doc *d)
+{
+	for (size_t i = 0; i < nr_shapes; i++) {
+		doc_name(d, shapes[i].name);
+		put_object(d, shapes[i].members);
+	}
+}
+
+/* What each event in a stream carries. */
+static void put_events(struct doc *d)
+{
+	doc_name(d, "x-events");
+	doc_open(d, '{');
+	for (size_t i = 0; i < nr_event_shapes; i++) {
+		doc_name(d, event_shapes[i].name);
+		put_type(d, event_shapes[i].members);
+	}
+	doc_close(d, '}');
+}
+
 int get_openapi(struct request *r)
 {
 	struct doc *d = &r->out;
@@ -264,10 +350,11 @@ int get_openapi(struct request *r)
 		    "\"cookie\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"grove_4517\"}},"
 		    "\"responses\":{\"Error\":{\"description\":\"what went wrong\",\"content\":{\"application/json\":{\"schema\":"
 		    "{\"$ref\":\"#/components/schemas/Error\"}}}}},"
-		    "\"schemas\":{\"Error\":{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{\"error\":"
-		    "{\"type\":\"object\",\"required\":[\"code\",\"message\"],\"properties\":{\"code\":{\"type\":\"string\"},"
-		    "\"message\":{\"type\":\"string\"},\"offset\":{\"type\":\"integer\"}}}}}}}");
+		    "\"schemas\":{");
+	put_shapes(d);
+	doc_puts(d, "}}");
 	put_letters(d);
+	put_events(d);
 	doc_close(d, '}');
 	reply_etag(r, "openapi-%s", grove_version());
 	if (r->status == 304)

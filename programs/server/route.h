@@ -47,12 +47,7 @@ struct route {
 	const char *takes;       /* content type of the body; NULL for JSON, if there is a body */
 	const char *gives;       /* content types of the reply, separated by |; NULL for JSON */
 	unsigned status;         /* on success; 0 means 200 */
-	/*
-	 * The members of a JSON reply, such as "id:s name?:s0". "?" marks an optional one.
-	 * The types are s, i, n, b, a, o (string, integer, number, boolean, array, object)
-	 * and "*" (any); "0" means that it may be null.
-	 */
-	const char *answer;
+	const char *answer;      /* the members of a JSON reply, as in struct shape */
 	int rest;                /* the last name matches one or more segments */
 	unsigned body_max;       /* bytes; 0 means BODY_MAX */
 	int owner;               /* the reply shows the session's owner, which is not in the log */
@@ -61,6 +56,29 @@ struct route {
 
 extern const struct route routes[];
 extern const size_t nr_routes;
+
+/*
+ * The members of an object, such as "id:s name?:s0 rows:[UsageRow] labels:{s}". "?" marks an
+ * optional one. The types are s, i, n, b, o (string, integer, number, boolean, object), "*"
+ * (any), the name of a shape, one of several words as "all|turns", [T] for an array of T, and
+ * {T} for an object whose values are T; "0" means that it may be null. A "*" at the end stands for
+ * any other members.
+ */
+struct shape {
+	const char *name;
+	const char *members;     /* of an event: the name of its shape */
+};
+
+/* shapes.c */
+extern const struct shape shapes[], event_shapes[];
+extern const size_t nr_shapes, nr_event_shapes;
+
+/* The record of a session, as a reply and as a part of others. */
+#define SESSION_RECORD \
+	"id:s key:s provider:s store:s path:s0 dialect:s agent:s agentId:s0 cwd:s0 name:s0 rootEntryId:s0 " \
+	"leafEntryId:s0 parentSession:s0 createdAt:s0 updatedAt:s0 entryCount:i size:i seq:i rev:i generation:i " \
+	"writable:b damaged?:Damage"
+
 /* Returns the row's number, or nr_routes for the viewer's page and for no route. */
 size_t route_index(const struct route *t);
 

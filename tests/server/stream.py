@@ -4,7 +4,10 @@ import json
 import socket
 import time
 
+from schema import RECORD, check
 from world import API, same
+
+DOCUMENT = json.loads(RECORD.read_text())
 
 
 class Stream:
@@ -50,6 +53,7 @@ class Stream:
             elif not line and kind == "live" and not live:
                 kind, data = None, None
             elif not line and kind:
+                check(data, DOCUMENT["x-events"][kind], DOCUMENT, kind)
                 return kind, data
 
     def begun(self):

@@ -8,172 +8,134 @@
 //     const storage = await openStorage("mysql://me@host/sessions", omp);
 //     omp.SessionManager.create(cwd, dir, storage);
 //
-// A path is a key: its directory is the project, its name the session. What lies in the directory
-// of a session belongs to it. What is stored are ordinary sessions: `grove --store URL ls` shows them.
+// Which path is which session is said in <grove/storage.h>. What is stored are ordinary sessions:
+// `grove --store URL ls` shows them.
 
 const path = require("node:path");
-const { StringDecoder } = require("node:string_decoder");
-const { Logs } = require("./lib/logs.cjs");
+const binding = require("./lib/binding.cjs");
 const { missing, SessionStorage } = require("./lib/storage.cjs");
+const { openWorld, syncOf, Turns } = require("./lib/turns.cjs");
 
 const SUFFIX = ".jsonl";
-const TITLE = "omp.title";
-const UNENDED = "omp.unended"; // "1": the text is not ended by an LF, its line in the log is
-const AT_ONCE = 16; // questions to the store while the index is read
+const IDLE = 64; // paths whose turns are kept though nothing is under way
+const TOGETHER = 1 << 20; // characters that are appended at once
 const PATIENCE = 5000; // ms, with who has locked a session
 const PAUSE = 20;
+const LOCK = 30000; // ms: nobody waits longer for a program that was killed
 
-/** The lines of a text; what follows the last LF is a line of its own. */
-function linesOf(text) {
-	if (text === "") return [];
-	return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-}
+/** The calls for one path. */
+class File extends Turns {
+	waiting; // an append that has not begun and takes more text
 
-/** The first and the last bytes of a text, no character cut in two. */
-function slices(text, head, tail) {
-	const bytes = Buffer.from(text);
-	let from = Math.max(0, bytes.length - tail);
-	while (from > 0 && from < bytes.length && (bytes[from] & 0xc0) === 0x80) from++;
-	const first = head < bytes.length ? new StringDecoder("utf8").write(bytes.subarray(0, head)) : text;
-	return [first, bytes.toString("utf8", from)];
-}
-
-async function inGroups(list, fn) {
-	const results = [];
-	for (let i = 0; i < list.length; i += AT_ONCE) results.push(...(await Promise.all(list.slice(i, i + AT_ONCE).map(fn))));
-	return results;
+	after(others, fn) {
+		this.waiting = undefined;
+		return super.after(others, fn);
+	}
 }
 
 /** The back end of oh-my-pi's IndexedSessionStorage. */
 class SessionStorageBackend {
-	#logs;
-	#keys = new Map(); // path → [project, session, subpath], of what there is
+	#storage;
+	#sync;
+	#files = new Map(); // path → File
 	#asked = new Map(); // path → what is asked before it is removed
 	#Conflict;
 
 	constructor(url, { SessionWriteConflictError, sync } = {}) {
-		this.#logs = new Logs(url, { sync });
+		this.#storage = binding.storageNew(openWorld(url));
+		this.#sync = syncOf(sync);
 		this.#Conflict = SessionWriteConflictError;
 	}
 
-	// ----------------------------------------------------------------- paths
-
-	/** A name without .jsonl gets a slash at its end, which no name of a file has. */
-	#nameOf(file) {
-		return file.endsWith(SUFFIX) && file !== SUFFIX ? file.slice(0, -SUFFIX.length) : `${file}/`;
-	}
-
-	#fileOf(name) {
-		return name.endsWith("/") ? name.slice(0, -1) : name + SUFFIX;
-	}
-
-	#key(file) {
-		let key = this.#keys.get(file);
-		if (key === undefined) {
-			const dir = path.dirname(file);
-			const owner = this.#keys.get(dir + SUFFIX);
-			const name = this.#nameOf(path.basename(file));
-			key = owner && owner[2] === undefined ? [owner[0], owner[1], name] : [dir, name, undefined];
+	#at(file) {
+		const own = this.#files.get(file) ?? new File();
+		this.#files.set(file, own);
+		if (this.#files.size > IDLE) {
+			for (const [other, turns] of this.#files) if (turns !== own && !turns.busy) this.#files.delete(other);
 		}
-		return key;
+		return own;
 	}
 
-	#pathOf({ project, session, subpath }) {
-		const file = path.join(project ?? "", this.#fileOf(session));
-		return subpath === null ? file : path.join(file.slice(0, -SUFFIX.length), this.#fileOf(subpath));
+	/** The session that this may belong to: it has to be there first. */
+	#owner(file) {
+		const owner = this.#files.get(path.dirname(file) + SUFFIX);
+		return owner ? [owner] : [];
 	}
 
-	#log(file) {
-		return this.#logs.at(...this.#key(file));
-	}
-
-	/** The log of a path that is about to be written to. */
-	#made(file) {
-		const key = this.#key(file);
-		this.#keys.set(file, key);
-		return this.#logs.at(...key);
+	/** What belongs to this session, as far as it is in use. */
+	#below(file) {
+		const dir = `${file.slice(0, -SUFFIX.length)}/`;
+		return [...this.#files].filter(([other]) => file.endsWith(SUFFIX) && other.startsWith(dir)).map(([, turns]) => turns);
 	}
 
 	// --------------------------------------------------------------- reading
 
 	async init() {
-		await this.#logs.list();
-	}
-
-	async #title(file) {
-		const text = await this.#log(file).value(TITLE);
-		if (text === null) return {};
-		const { title, source, updatedAt } = JSON.parse(text);
-		return { title, titleSource: source, titleUpdatedAt: updatedAt };
-	}
-
-	/** Is it a text of its own kind, such as a draft? Sessions are lines. */
-	#isText(file) {
-		return !file.endsWith(SUFFIX);
-	}
-
-	async #isUnended(file) {
-		return this.#isText(file) && (await this.#log(file).value(UNENDED)) === "1";
-	}
-
-	/** What is known besides its lines. */
-	async #known(file, bytes) {
-		if (this.#isText(file)) return { size: (await this.#isUnended(file)) ? bytes - 1 : bytes };
-		return { size: bytes, ...(await this.#title(file)) };
+		await this.loadIndex();
 	}
 
 	async loadIndex() {
-		const sessions = await this.#logs.list();
-		const below = await inGroups(sessions, ({ project, session }) => this.#logs.list(project ?? undefined, session));
-		const all = [...sessions, ...below.flat()];
-		for (const log of all) this.#keys.set(this.#pathOf(log), [log.project ?? undefined, log.session, log.subpath ?? undefined]);
-		return inGroups(all, async (log) => {
-			const file = this.#pathOf(log);
-			return { path: file, mtimeMs: log.modified, ...(await this.#known(file, log.bytes)) };
-		});
+		return JSON.parse(await binding.storageEach(this.#storage));
 	}
 
-	async readFull(file) {
-		const text = await this.#log(file).read();
-		return text !== null && (await this.#isUnended(file)) ? text.slice(0, -1) : text;
+	async #read(file, nothing, fn) {
+		try {
+			return await this.#at(file).after([], fn);
+		} catch (error) {
+			if (error.code !== "NOTFOUND") throw error;
+			return nothing;
+		}
 	}
 
-	async readSlices(file, head, tail) {
-		if (this.#isText(file)) return slices((await this.readFull(file)) ?? "", head, tail);
-		return (await this.#log(file).readEnds(head, tail)) ?? ["", ""];
+	readFull(file) {
+		return this.#read(file, null, () => binding.storageRead(this.#storage, file));
+	}
+
+	readSlices(file, head, tail) {
+		return this.#read(file, ["", ""], () => binding.storageReadSlices(this.#storage, file, head, tail));
 	}
 
 	// --------------------------------------------------------------- writing
 
 	async #conflict(file, expected, error) {
-		if (error.code !== "CONFLICT" || expected === undefined) return error;
+		if (error.code !== "CONFLICT" || expected === undefined || !this.#Conflict) return error;
 		const text = await this.readFull(file);
-		const actual = text === null ? null : Buffer.byteLength(text);
-		return this.#Conflict ? new this.#Conflict(file, expected, actual) : error;
+		return new this.#Conflict(file, expected, text === null ? null : Buffer.byteLength(text));
 	}
 
 	async writeFull(file, text, mtimeMs, title, expectedSize) {
-		const log = this.#made(file);
-		const more = expectedSize && (await this.#isUnended(file)) ? 1 : 0;
+		const bytes = expectedSize === undefined ? undefined : (expectedSize ?? 0);
+		const { title: words, source, updatedAt } = title ?? {};
 		try {
-			await log.replace(linesOf(text), expectedSize === undefined ? {} : { bytes: (expectedSize ?? 0) + more });
+			await this.#at(file).after(this.#owner(file), () =>
+				binding.storageWrite(this.#storage, file, text, bytes, title === undefined ? 0 : 1, words, source, updatedAt),
+			);
 		} catch (error) {
 			throw await this.#conflict(file, expectedSize, error);
 		}
-		if (this.#isText(file)) await log.setValue(UNENDED, text === "" || text.endsWith("\n") ? "" : "1");
-		if (title !== undefined) await log.setValue(TITLE, JSON.stringify(title));
 	}
 
-	async append(file, line, mtimeMs) {
-		if (await this.#isUnended(file)) return this.writeFull(file, (await this.readFull(file)) + line, mtimeMs);
-		await this.#append(file, line);
-		if (this.#isText(file) && !line.endsWith("\n")) await this.#log(file).setValue(UNENDED, "1");
+	/** Texts that come while others are being written are written together. */
+	append(file, line, mtimeMs) {
+		const own = this.#at(file);
+		const text = line === "" || line.endsWith("\n") || !file.endsWith(SUFFIX) ? line : `${line}\n`;
+		if (own.waiting && own.waiting.text.length + text.length < TOGETHER) {
+			own.waiting.text += text;
+			return own.waiting.answer;
+		}
+		const batch = { text };
+		batch.answer = own.after(this.#owner(file), () => {
+			if (own.waiting === batch) own.waiting = undefined;
+			return this.#append(file, batch.text);
+		});
+		own.waiting = batch;
+		return batch.answer;
 	}
 
-	async #append(file, line) {
+	async #append(file, text) {
 		for (const until = Date.now() + PATIENCE; ; ) {
 			try {
-				await this.#made(file).append(linesOf(line), { quiet: true });
+				await binding.storageAppend(this.#storage, file, text, this.#sync);
 				return;
 			} catch (error) {
 				// another has the lock, for a moment
@@ -184,10 +146,8 @@ class SessionStorageBackend {
 	}
 
 	/** A session begins with a line that has room for its title, where other programs find it. */
-	async updateSessionTitle(file, title) {
-		const log = this.#log(file);
-		await log.setValue(TITLE, JSON.stringify(title));
-		await log.setTitle(title);
+	async updateSessionTitle(file, { title, source, updatedAt }) {
+		await this.#at(file).after([], () => binding.storageSetTitle(this.#storage, file, title, source, updatedAt));
 	}
 
 	/**
@@ -195,34 +155,31 @@ class SessionStorageBackend {
 	 * undefined if it was not written yet.
 	 */
 	lockSync(file) {
-		const log = this.#log(file);
-		const known = this.#keys.has(file) && !log.busy;
+		const own = this.#at(file);
+		let there = false;
 		try {
-			return log.lockSync();
+			there = binding.storageLockSync(this.#storage, file, LOCK);
 		} catch (error) {
 			if (error.code !== "NOTFOUND") throw error;
-			if (known) throw missing(file);
-			return undefined;
+			if (!own.busy) throw missing(file);
 		}
+		if (!there) return undefined;
+		const release = own.hold();
+		return () => {
+			release();
+			return own.after([], () => binding.storageUnlock(this.#storage, file));
+		};
 	}
 
 	truncate(file, mtimeMs) {
 		return this.writeFull(file, "", mtimeMs);
 	}
 
-	#forget(file) {
-		const below = file.slice(0, -SUFFIX.length) + path.sep;
-		for (const other of [...this.#keys.keys()]) {
-			if (other === file || (this.#keys.get(other)[2] !== undefined && other.startsWith(below))) this.#keys.delete(other);
-		}
-	}
-
 	async remove(files) {
 		const file = files.find((name) => this.#asked.has(name));
 		if (file !== undefined && !(await this.#removeAsked(file))) return;
 		for (const name of files) {
-			if (name !== file) await this.#logs.remove(...this.#key(name));
-			this.#forget(name);
+			if (name !== file) await this.#at(name).after(this.#below(name), () => binding.storageRemove(this.#storage, name));
 		}
 	}
 
@@ -230,11 +187,22 @@ class SessionStorageBackend {
 	async #removeAsked(file) {
 		const asked = this.#asked.get(file);
 		try {
-			asked.answer = await this.#logs.removeIf(this.#key(file), asked.shouldDelete);
+			asked.answer = await this.#at(file).after(this.#below(file), () => this.#removeLocked(file, asked.shouldDelete));
 		} catch (error) {
 			asked.error = error.code === "NOTFOUND" ? missing(file) : error;
 		}
 		return asked.answer;
+	}
+
+	async #removeLocked(file, shouldDelete) {
+		await binding.storageLock(this.#storage, file, LOCK);
+		try {
+			const yes = shouldDelete(await binding.storageRead(this.#storage, file));
+			if (yes) await binding.storageRemove(this.#storage, file);
+			return yes;
+		} finally {
+			await binding.storageUnlock(this.#storage, file);
+		}
 	}
 
 	/**
@@ -254,12 +222,7 @@ class SessionStorageBackend {
 	}
 
 	async move(from, to) {
-		const old = this.#key(from);
-		this.#keys.delete(from);
-		await this.#logs.remove(...this.#key(to));
-		this.#keys.delete(to);
-		await this.#logs.move(old, this.#key(to));
-		this.#keys.set(to, this.#key(to));
+		await this.#at(from).after([this.#at(to), ...this.#below(from)], () => binding.storageRename(this.#storage, from, to));
 	}
 }
 

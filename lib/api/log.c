@@ -38,7 +38,6 @@ void grove_log_close(struct grove_log *l)
 	if (!l)
 		return;
 	grove__keyed_close(l);
-	grove__world_unref(l->g);
 	free(l);
 }
 
@@ -197,11 +196,28 @@ int grove_log_value_put(struct grove_log *l, const char *name, struct grove_slic
 	return told(l, rc, &d, NULL);
 }
 
+struct listing {
+	grove_log_fn *fn;
+	void *payload;
+};
+
+static int list_item(void *payload, const struct grove_log_item *item, struct grove_store_log *log,
+		     struct grove_detail *d)
+{
+	const struct listing *l = payload;
+
+	(void)log;
+	(void)d;
+	return l->fn(l->payload, item);
+}
+
 int grove_log_each(struct grove *g, const char *store, const struct grove_key *under, unsigned flags,
 		   grove_log_fn *fn, void *payload)
 {
+	struct listing l = { fn, payload };
 	struct grove_detail d;
-	int rc = grove__keyed_each(g, store, under, flags, fn, payload, grove__fail_clear(&d));
+	int rc = grove__keyed_each(g, store, under, flags & GROVE_LOG_EACH_LINES, list_item, &l,
+				   grove__fail_clear(&d));
 
 	/* a result of `fn` is not a failure of ours */
 	return d.code == rc ? grove__api_told(g, rc, &d) : rc;

@@ -112,24 +112,23 @@ static int measure(struct grove_store_log *log, unsigned flags, struct grove_log
 	return rc;
 }
 
-/* Returns 1 if it is gone by now, or has a name that no key has. */
-static int look(struct grove_store *st, const struct grove_key *name, unsigned flags,
-		struct grove__keyed_text *text, struct grove_log_item *item, struct grove_detail *d)
+/* Opens a log, and fills in the item. Returns 1 if it is gone by now, or has a name that no key has. */
+static int open_item(struct grove_store *st, const struct grove_key *name, unsigned flags,
+		     struct grove__keyed_text *text, struct grove_log_item *item,
+		     struct grove_store_log **log, struct grove_detail *d)
 {
-	struct grove_store_log *log = NULL;
-	int rc = grove__log_open(&log, st, name, GROVE_STORE_READ, d);
+	int rc = grove__log_open(log, st, name, GROVE_STORE_READ, d);
 
 	if (!rc)
-		rc = key_of(log, name, text, d);
+		rc = key_of(*log, name, text, d);
 	if (!rc)
-		rc = measure(log, flags, item, d);
-	grove__log_close(log);
+		rc = measure(*log, flags, item, d);
 	item->key = text->key;
 	return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 1 : rc;
 }
 
 int grove__keyed_each(struct grove *g, const char *store, const struct grove_key *under,
-		      unsigned flags, grove_log_fn *fn, void *payload, struct grove_detail *d)
+		      unsigned flags, grove__keyed_each_fn *fn, void *payload, struct grove_detail *d)
 {
 	struct grove__keyed_text text = { 0 };
 	struct names n = { 0 };
@@ -140,9 +139,14 @@ int grove__keyed_each(struct grove *g, const char *store, const struct grove_key
 	if (rc)
 		return rc;
 	rc = collect_under(st, under, &n, d);
+	if (!rc && flags & GROVE__KEYED_EACH_SUBS)
+		rc = grove__store_list_subs(st, NULL, collect, &n, d);
 	for (size_t i = 0; i < n.nr && !rc; i++) {
-		rc = look(st, &n.list[i], flags, &text, &item, d);
-		rc = rc == 1 ? 0 : rc ? rc : fn(payload, &item);
+		struct grove_store_log *log = NULL;
+
+		rc = open_item(st, &n.list[i], flags, &text, &item, &log, d);
+		rc = rc == 1 ? 0 : rc ? rc : fn(payload, &item, log, d);
+		grove__log_close(log);
 	}
 	grove__keyed_text_release(&text);
 	release(&n);
@@ -229,7 +233,10 @@ static int sub_keys(struct grove_store *st, const struct grove_key *name, struct
 	int rc = collect_subs(st, name, &n, d);
 
 	for (size_t i = 0; i < n.nr && !rc; i++) {
-		rc = look(st, &n.list[i], 0, &text, &item, d);
+		struct grove_store_log *log = NULL;
+
+		rc = open_item(st, &n.list[i], 0, &text, &item, &log, d);
+		grove__log_close(log);
 		if (!rc)
 			rc = collect(keys, &(struct grove_key){ "", "", item.key.subpath });
 		rc = rc == 1 ? 0 : rc;

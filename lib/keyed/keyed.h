@@ -136,6 +136,10 @@ struct grove_log {
 	struct grove__keyed_ids ids;
 };
 
+/* Prepares a handle, which the first call that needs it opens. End with grove__keyed_close(). */
+int grove__keyed_init(struct grove *g, const char *store, const struct grove_key *key,
+		      unsigned flags, struct grove_log *l, struct grove_detail *d);
+/* The same, and opens it. */
 int grove__keyed_open(struct grove *g, const char *store, const struct grove_key *key,
 		      unsigned flags, struct grove_log *l, struct grove_detail *d);
 void grove__keyed_close(struct grove_log *l);
@@ -199,8 +203,13 @@ int grove__keyed_lock_again(struct grove_log *l, struct grove_store_log *log, st
 
 /* ------------------------------------------------------------------ each.c */
 
+/* Called for each log, which is open. */
+typedef int grove__keyed_each_fn(void *payload, const struct grove_log_item *item,
+				 struct grove_store_log *log, struct grove_detail *d);
+/* With this flag and no `under`: the logs that belong to sessions, too. */
+#define GROVE__KEYED_EACH_SUBS 0x100u
 int grove__keyed_each(struct grove *g, const char *store, const struct grove_key *under,
-		      unsigned flags, grove_log_fn *fn, void *payload, struct grove_detail *d);
+		      unsigned flags, grove__keyed_each_fn *fn, void *payload, struct grove_detail *d);
 /* Returns 1 if there was nothing. */
 int grove__keyed_remove(struct grove *g, const char *store, const struct grove_key *key,
 			struct grove_detail *d);

@@ -16,7 +16,7 @@
 
 #define TRIES 64
 
-int grove__keyed_open(struct grove *g, const char *store, const struct grove_key *key,
+int grove__keyed_init(struct grove *g, const char *store, const struct grove_key *key,
 		      unsigned flags, struct grove_log *l, struct grove_detail *d)
 {
 	int rc;
@@ -29,9 +29,18 @@ int grove__keyed_open(struct grove *g, const char *store, const struct grove_key
 	rc = grove__keyed_name_of(key, &l->name, d);
 	if (!rc)
 		rc = grove__world_shared(g, store, &l->store, d);
+	if (!rc)
+		l->columns = grove__store_traits(l->store).columns;
+	return rc;
+}
+
+int grove__keyed_open(struct grove *g, const char *store, const struct grove_key *key,
+		      unsigned flags, struct grove_log *l, struct grove_detail *d)
+{
+	int rc = grove__keyed_init(g, store, key, flags, l, d);
+
 	if (rc)
 		return rc;
-	l->columns = grove__store_traits(l->store).columns;
 	rc = grove__keyed_have(l, false, d);
 	return rc == GROVE_ENOTFOUND && flags & GROVE_LOG_CREATE ? 0 : rc;
 }
@@ -43,6 +52,7 @@ void grove__keyed_close(struct grove_log *l)
 	grove__keyed_name_release(&l->name);
 	pthread_cond_destroy(&l->turn);
 	pthread_mutex_destroy(&l->lock);
+	grove__world_unref(l->g);
 }
 
 void grove__keyed_enter(struct grove_log *l)

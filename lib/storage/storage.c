@@ -1,399 +1,455 @@
 /*
- * storage/storage.c: files under paths.
+ * storage/storage.c: files under paths, kept as the lines of logs.
+ *
+ * A session ends with an LF. Any other file may end without one: its log then has a value
+ * that says so. The title of a session is a value, too, so that a list need not read
+ * sessions: its texts, each followed by a NUL.
  */
 #include "storage/storage.h"
 
 #include "base/sized.h"
 #include "base/utf8.h"
-#include "dialect/xcsh.h"
-#include "js/js.h"
-#include "sys/clock.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#define TEXT_MAX ((uint64_t)1 << 30)
-#define SESSION_SUFFIX ".jsonl"
+#define TITLE "storage.title"
+#define UNENDED "storage.unended"
+#define TRIES 8
 
 /* --------------------------------------------------------------- the handle */
 
-int grove__storage_init(struct grove_storage *st, const struct grove__storage_ops *ops,
-			const struct grove_storage_options *opt)
+int grove_storage_open(struct grove *g, const char *store, struct grove_storage **out)
 {
-	struct grove_storage_options o;
-	struct grove_detail d;
-	int rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	struct grove_storage *st = calloc(1, sizeof(*st));
+	struct grove__storage_use u = { .st = st };
 
-	st->ops = ops;
-	st->flags = o.flags;
-	st->refs = 1;
-	pthread_mutex_init(&st->lock, NULL);
-	return grove__storage_told(st, rc, &d);
-}
-
-void grove__storage_unref(struct grove_storage *st)
-{
-	if (__atomic_sub_fetch(&st->refs, 1, __ATOMIC_ACQ_REL))
-		return;
-	pthread_mutex_destroy(&st->lock);
-	st->ops->release(st);
-}
-
-static void release_lock(struct grove_storage *st, struct grove__storage_lock *lock)
-{
-	st->ops->unlock(lock);
-	free(lock);
+	*out = st;
+	if (!st)
+		return GROVE_ENOMEM;
+	return grove__storage_end(&u, grove__storage_init(st, g, store, grove__fail_clear(&u.d)), false);
 }
 
 void grove_storage_close(struct grove_storage *st)
 {
-	struct grove__storage_lock *lock;
-
 	if (!st)
 		return;
-	while ((lock = st->locks)) {
-		st->locks = lock->next;
-		release_lock(st, lock);
-	}
-	grove__storage_unref(st);
+	grove__storage_release(st);
+	free(st);
 }
 
-void grove_storage_error(struct grove_storage *st, struct grove_detail *out)
+/* ------------------------------------------------------------------- values */
+
+/* A value that was never set is empty, as is that of a log that does not exist. */
+static int get_value(struct grove__storage_use *u, const char *name, struct grove_buf *out)
 {
-	pthread_mutex_lock(&st->lock);
-	*out = st->detail;
-	pthread_mutex_unlock(&st->lock);
+	int rc = grove__keyed_value_get(u->f->log, name, out, &u->d);
+
+	return rc == GROVE_ENOTFOUND ? 0 : rc;
 }
 
-int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d)
+static int is_unended(struct grove__storage_use *u, bool *out)
 {
-	if (rc >= 0)
-		return rc;
-	pthread_mutex_lock(&st->lock);
-	st->detail = *d;
-	st->detail.code = rc;
-	pthread_mutex_unlock(&st->lock);
+	struct grove_buf value = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (grove__storage_is_text(u->f->path))
+		rc = get_value(u, UNENDED, &value);
+	*out = value.len > 0;
+	grove__buf_release(&value);
 	return rc;
 }
 
-/* ------------------------------------------------------------ the operations */
-
-static bool named(const char *path)
+static int set_unended(struct grove__storage_use *u, bool unended)
 {
-	return path && *path;
+	return grove__keyed_value_put(u->f->log, UNENDED, grove__slice_str(unended ? "1" : ""), &u->d);
 }
 
-/* The end of an operation, which returned `err`; `what` it could not do. */
-static int ended(struct grove_storage *st, int err, const char *path, const char *what)
+static int put_title(struct grove__storage_use *u, const struct grove_title *t)
 {
-	struct grove_detail d;
+	const char *part[] = { t->text, t->source, t->updated };
+	struct grove_buf value = GROVE_BUF_INIT;
+	int rc = 0;
 
-	if (err >= 0)
-		return err;
-	if (!named(path))
-		return grove__storage_told(st, grove__fail(&d, GROVE_EINVAL, NULL, "a path must not be empty"), &d);
-	return grove__storage_told(st, grove__fail_sys(&d, err, path, what), &d);
-}
-
-/* The same for one that depends on the file's size. */
-static int ended_if(struct grove_storage *st, int err, const char *path, const char *what, const uint64_t *expect)
-{
-	struct grove_detail d;
-
-	if (err != -ECANCELED)
-		return ended(st, err, path, what);
-	grove__fail(&d, GROVE_ECONFLICT, path, "%s: the file does not have the expected %llu bytes", what,
-		    (unsigned long long)*expect);
-	return grove__storage_told(st, GROVE_ECONFLICT, &d);
-}
-
-int grove_storage_ensure_dir(struct grove_storage *st, const char *dir)
-{
-	return ended(st, named(dir) ? st->ops->mkdirs(st, dir) : -EINVAL, dir, "cannot create the directory");
-}
-
-int grove_storage_exists(struct grove_storage *st, const char *path)
-{
-	struct grove__storage_stat s;
-	int err = named(path) ? st->ops->stat(st, path, &s) : -EINVAL;
-
-	if (err == -ENOENT || err == -ENOTDIR)
-		return 0;
-	return err ? ended(st, err, path, "cannot examine") : 1;
-}
-
-int grove_storage_stat(struct grove_storage *st, const char *path, struct grove_storage_stat *out)
-{
-	struct grove__storage_stat s = { 0 };
-	struct grove_storage_stat found;
-	struct grove_detail d;
-	int rc = grove__sized_check(out, &d);
-
-	if (rc)
-		return grove__storage_told(st, rc, &d);
-	rc = ended(st, named(path) ? st->ops->stat(st, path, &s) : -EINVAL, path, "cannot examine");
-	/* milliseconds are rounded down, also before 1970 */
-	found = (struct grove_storage_stat){ .bytes = s.bytes, .mtime_ns = s.mtime_ns,
-					     .mtime_ms = s.mtime_ns / 1000000 - (s.mtime_ns % 1000000 < 0) };
-	if (rc)
-		found = (struct grove_storage_stat){ .bytes = 0 };
-	grove__sized_give(out, &found, sizeof(found));
+	for (int i = 0; i < 3 && !rc; i++)
+		rc = grove__buf_add(&value, part[i] ? part[i] : "", part[i] ? strlen(part[i]) + 1 : 1);
+	rc = rc ? grove__fail_nomem(&u->d)
+		: grove__keyed_value_put(u->f->log, TITLE, grove__buf_slice(&value), &u->d);
+	grove__buf_release(&value);
 	return rc;
 }
 
-static int write_text(struct grove_storage *st, const char *path, struct grove_slice text, const uint64_t *expect)
+/* Returns the text at `*at` of such a value, and goes on to the next; NULL for none. */
+static const char *next_text(const struct grove_buf *value, size_t *at)
 {
-	int err = named(path) && (text.ptr || !text.len) ? st->ops->write(st, path, text, expect) : -EINVAL;
+	const char *text = value->ptr + *at;
 
-	return ended_if(st, err, path, "cannot write", expect);
-}
-
-int grove_storage_write_text(struct grove_storage *st, const char *path, struct grove_slice text)
-{
-	return write_text(st, path, text, NULL);
-}
-
-int grove_storage_write_text_if(struct grove_storage *st, const char *path, struct grove_slice text,
-				uint64_t expect_bytes)
-{
-	return write_text(st, path, text, &expect_bytes);
-}
-
-int grove_storage_rename(struct grove_storage *st, const char *from, const char *to)
-{
-	return ended(st, named(from) && named(to) ? st->ops->rename(st, from, to) : -EINVAL, named(to) ? from : to,
-		     "cannot rename");
-}
-
-int grove_storage_unlink(struct grove_storage *st, const char *path)
-{
-	return ended(st, named(path) ? st->ops->unlink(st, path, NULL) : -EINVAL, path, "cannot remove");
+	if (*at >= value->len)
+		return NULL;
+	*at += strlen(text) + 1;
+	return *text ? text : NULL;
 }
 
 /* ------------------------------------------------------------------ listing */
 
-/* Accepts "*", "*" and a suffix, or a name without special characters. */
-static bool known_pattern(const char *pattern)
+struct listing {
+	struct grove_storage *st;
+	grove_storage_fn *fn;
+	void *payload;
+	struct grove_buf path, value;
+};
+
+static int read_value(struct grove_store_log *log, const char *name, struct grove_buf *out, struct grove_detail *d)
 {
-	return !strpbrk(*pattern == '*' ? pattern + 1 : pattern, "*?[]{}()!\\/");
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__keyed_value_name(name, &full, d);
+
+	grove__buf_clear(out);
+	if (!rc)
+		rc = grove__log_meta_get(log, full.ptr, out, d);
+	grove__buf_release(&full);
+	return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 0 : rc;
 }
 
-bool grove__storage_wants(const struct grove__storage_list *l, const char *name)
+static int list_file(void *payload, const struct grove_log_item *log_item, struct grove_store_log *log,
+		     struct grove_detail *d)
 {
-	const char *pattern = l->pattern;
-	size_t n = strlen(name), end;
+	struct listing *l = payload;
+	struct grove_storage_item item = { .bytes = log_item->bytes, .modified = log_item->modified };
+	bool text;
+	size_t at = 0;
+	int rc;
 
-	if (*name == '.')
-		return false;
-	if (*pattern != '*')
-		return !strcmp(pattern, name);
-	end = strlen(pattern + 1);
-	return n >= end && !strcmp(pattern + 1, name + n - end);
-}
-
-int grove__storage_listed(struct grove__storage_list *l, const char *name)
-{
-	size_t len = strlen(l->dir);
-	bool slash = len && l->dir[len - 1] == '/';
-
-	l->nr++;
-	return grove__buf_addf(&l->paths, "%s%s%s", l->dir, slash ? "" : "/", name) ||
-	       grove__buf_add_char(&l->paths, '\0') ? -ENOMEM : 0;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Pointers and texts in one block. */
-static int make_block(const struct grove__storage_list *l, char ***paths)
-{
-	char **out = malloc(l->nr * sizeof(*out) + l->paths.len), *p;
-
-	if (!out)
-		return -ENOMEM;
-	p = memcpy(out + l->nr, l->paths.ptr, l->paths.len);
-	for (size_t i = 0; i < l->nr; i++, p += strlen(p) + 1)
-		out[i] = p;
-	qsort(out, l->nr, sizeof(*out), by_text);
-	*paths = out;
-	return 0;
-}
-
-int grove_storage_list_files(struct grove_storage *st, const char *dir, const char *pattern,
-			     char ***paths, size_t *nr)
-{
-	struct grove__storage_list l = { .dir = dir, .pattern = pattern };
-	struct grove_detail d;
-	int err;
-
-	*paths = NULL;
-	*nr = 0;
-	if (!named(dir) || !named(pattern))
-		return ended(st, -EINVAL, NULL, NULL);
-	if (!known_pattern(pattern)) {
-		grove__fail(&d, GROVE_ENOTSUP, dir, "unsupported pattern: %.200s", pattern);
-		return grove__storage_told(st, GROVE_ENOTSUP, &d);
+	grove__buf_clear(&l->path);
+	if (grove__storage_learn(l->st, &log_item->key, &l->path))
+		return grove__fail_nomem(d);
+	item.path = l->path.ptr;
+	text = grove__storage_is_text(item.path);
+	rc = read_value(log, text ? UNENDED : TITLE, &l->value, d);
+	if (rc)
+		return rc;
+	item.title.size = sizeof(item.title);
+	if (text) {
+		item.bytes -= l->value.len && item.bytes;
+	} else {
+		item.title.text = next_text(&l->value, &at);
+		item.title.source = next_text(&l->value, &at);
+		item.title.updated = next_text(&l->value, &at);
 	}
-	err = st->ops->list(st, &l);
-	if (!err && l.nr)
-		err = make_block(&l, paths);
-	if (!err)
-		*nr = l.nr;
-	grove__buf_release(&l.paths);
-	return ended(st, err, dir, "cannot list");
+	return l->fn(l->payload, &item);
+}
+
+int grove_storage_each(struct grove_storage *st, grove_storage_fn *fn, void *payload)
+{
+	struct listing l = { .st = st, .fn = fn, .payload = payload };
+	struct grove__storage_use u = { .st = st };
+	int rc = grove__keyed_each(st->g, st->store, NULL, GROVE__KEYED_EACH_SUBS, list_file, &l,
+				   grove__fail_clear(&u.d));
+
+	grove__buf_release(&l.path);
+	grove__buf_release(&l.value);
+	/* a result of `fn` is not a failure of ours */
+	return u.d.code == rc ? grove__storage_end(&u, rc, false) : rc;
+}
+
+void grove_storage_error(struct grove_storage *st, const char *path, struct grove_detail *out)
+{
+	const struct grove__storage_file *f;
+
+	pthread_mutex_lock(&st->lock);
+	f = path ? grove__storage_find(st, path) : NULL;
+	if (f && f->detail)
+		*out = *f->detail;
+	else
+		*out = st->detail;
+	pthread_mutex_unlock(&st->lock);
 }
 
 /* ------------------------------------------------------------------ reading */
 
-/* Appends both ends; a character that would be cut in two is left out. */
-static int read_ends(struct grove_storage *st, const char *path, struct grove__storage_ends *e)
+/* All lines as they are stored. */
+static int read_lines(struct grove__storage_use *u, struct grove_buf *out)
 {
-	size_t first = e->first->len, last = e->last ? e->last->len : 0;
-	int err = named(path) ? st->ops->read(st, path, e) : -EINVAL;
+	struct grove_log_result r = { .size = sizeof(r) };
+	size_t before = out->len;
+	int rc, tries = 0;
 
-	if (err)
-		return ended(st, err, path, "cannot read");
-	if (e->tail && e->bytes > e->last->len - last)
-		grove__utf8_cut_start(e->last, last);
-	if (e->bytes > e->first->len - first)
-		grove__utf8_cut_end(e->first, first);
-	return 0;
+	do {
+		grove__buf_cut(out, before);
+		rc = grove__keyed_read(u->f->log, 0, 0, grove_buf_sink(out), &r, &u->d);
+	} while (rc == GROVE_ESTALE && ++tries < TRIES);
+	return rc;
+}
+
+static int read_text(struct grove__storage_use *u, struct grove_buf *out)
+{
+	size_t before = out->len;
+	bool unended = false;
+	int rc = read_lines(u, out);
+
+	if (!rc)
+		rc = is_unended(u, &unended);
+	if (!rc && unended && out->len > before)
+		grove__buf_cut(out, out->len - 1);
+	return rc;
 }
 
 int grove_storage_read_text(struct grove_storage *st, const char *path, struct grove_buf *out)
 {
-	struct grove__storage_ends e = { .head = (size_t)TEXT_MAX, .first = out };
-	struct grove__storage_stat s;
-	struct grove_detail d;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
 
-	/* check first, rather than read a gigabyte for nothing */
-	if (named(path) && !st->ops->stat(st, path, &s) && s.bytes > TEXT_MAX && !s.is_dir) {
-		grove__fail(&d, GROVE_ETOOBIG, path, "the file is larger than 1 GiB");
-		return grove__storage_told(st, GROVE_ETOOBIG, &d);
-	}
-	return read_ends(st, path, &e);
+	return grove__storage_end(&u, rc ? rc : read_text(&u, out), false);
 }
 
-int grove_storage_read_text_prefix(struct grove_storage *st, const char *path, size_t max,
-				   struct grove_buf *out)
+/* Of a text that is no session, which is short. */
+static int read_text_ends(struct grove__storage_use *u, size_t head, size_t tail, struct grove_buf *first,
+			  struct grove_buf *last)
 {
-	return read_ends(st, path, &(struct grove__storage_ends){ .head = max, .first = out });
+	struct grove_buf text = GROVE_BUF_INIT;
+	size_t first_len = first->len, last_len = last->len;
+	int rc = read_text(u, &text);
+
+	head = head < text.len ? head : text.len;
+	tail = tail < text.len ? tail : text.len;
+	if (!rc && (grove__buf_add(first, text.ptr, head) || grove__buf_add(last, text.ptr + text.len - tail, tail)))
+		rc = grove__fail_nomem(&u->d);
+	if (!rc && head < text.len)
+		grove__utf8_cut_end(first, first_len);
+	if (!rc && tail < text.len)
+		grove__utf8_cut_start(last, last_len);
+	grove__buf_release(&text);
+	return rc;
 }
 
 int grove_storage_read_text_slices(struct grove_storage *st, const char *path, size_t head, size_t tail,
 				   struct grove_buf *first, struct grove_buf *last)
 {
-	return read_ends(st, path, &(struct grove__storage_ends){ .head = head, .tail = tail, .first = first,
-								  .last = last });
+	struct grove_log_result r = { .size = sizeof(r) };
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
+
+	if (!rc)
+		rc = grove__storage_is_text(path)
+			     ? read_text_ends(&u, head, tail, first, last)
+			     : grove__keyed_read_ends(u.f->log, head, tail, first, last, &r, &u.d);
+	return grove__storage_end(&u, rc, false);
 }
 
-/* ----------------------------------------------------------------- sessions */
+/* ------------------------------------------------------------------ writing */
 
-static int put_title(void *payload, struct grove_slice line, struct grove_buf *out)
+static bool is_ended(struct grove_slice text)
 {
-	const struct grove_title *t = payload;
-	int rc = grove__xcsh_slot_change(line, t->text, t->source, t->updated, out);
+	return !text.len || text.ptr[text.len - 1] == '\n';
+}
 
-	return rc < 0 ? -ENOMEM : rc;
+/* The lines of a text, of which the last may have no LF. NULL: out of memory. */
+static struct grove_slice *split_lines(struct grove_slice text, size_t *nr)
+{
+	size_t count = !is_ended(text), i = 0;
+	struct grove_slice *lines;
+
+	for (size_t at = 0; at < text.len; at++)
+		count += text.ptr[at] == '\n';
+	lines = calloc(count + 1, sizeof(*lines));
+	for (const char *p = text.ptr, *end = p + text.len; lines && p < end; i++) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		lines[i] = grove__slice(p, (size_t)((lf ? lf : end) - p));
+		p = lf ? lf + 1 : end;
+	}
+	*nr = count;
+	return lines;
+}
+
+typedef int write_fn(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+		     const struct grove_log_options *opt, bool tell, struct grove_log_result *out,
+		     struct grove_detail *d);
+
+static int write_lines(struct grove__storage_use *u, write_fn *fn, struct grove_slice text,
+		       const struct grove_log_options *opt)
+{
+	struct grove_log_result r = { .size = sizeof(r) };
+	size_t nr;
+	struct grove_slice *lines = split_lines(text, &nr);
+	int rc = lines ? fn(u->f->log, lines, nr, opt, false, &r, &u->d) : grove__fail_nomem(&u->d);
+
+	free(lines);
+	return rc;
+}
+
+/* `bytes` are those of the log; NULL: whatever it has. */
+static int replace_text(struct grove__storage_use *u, struct grove_slice text, const uint64_t *bytes)
+{
+	struct grove_log_options opt = { .size = sizeof(opt), .flags = GROVE_LOG_FORCE };
+	int rc;
+
+	if (bytes) {
+		opt.flags |= GROVE_LOG_IF_BYTES;
+		opt.bytes = *bytes;
+	}
+	rc = write_lines(u, grove__keyed_replace, text, &opt);
+	return !rc && grove__storage_is_text(u->f->path) ? set_unended(u, !is_ended(text)) : rc;
+}
+
+static int write_text(struct grove__storage_use *u, struct grove_slice text, const struct grove_storage_options *opt)
+{
+	uint64_t bytes = opt->bytes;
+	bool compares = opt->flags & GROVE_STORAGE_IF_BYTES, unended = false;
+	int rc = compares && bytes ? is_unended(u, &unended) : 0;
+
+	bytes += unended;
+	if (!rc)
+		rc = replace_text(u, text, compares ? &bytes : NULL);
+	return !rc && opt->title ? put_title(u, opt->title) : rc;
+}
+
+int grove_storage_write_text(struct grove_storage *st, const char *path, struct grove_slice text,
+			     const struct grove_storage_options *opt)
+{
+	struct grove_storage_options o;
+	struct grove_title title;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
+
+	if (!rc)
+		rc = grove__sized_take(&o, sizeof(o), opt, &u.d);
+	if (!rc && o.title) {
+		rc = grove__sized_take(&title, sizeof(title), o.title, &u.d);
+		o.title = &title;
+	}
+	return grove__storage_end(&u, rc ? rc : write_text(&u, text, &o), true);
+}
+
+/* The log has a line end more than the file, so it is written anew. */
+static int append_to_unended(struct grove__storage_use *u, struct grove_slice text)
+{
+	struct grove_buf all = GROVE_BUF_INIT;
+	uint64_t bytes;
+	int rc, tries = 0;
+
+	do {
+		grove__buf_clear(&all);
+		rc = read_lines(u, &all);
+		bytes = all.len;
+		if (!rc && all.len)
+			grove__buf_cut(&all, all.len - 1);
+		if (!rc && grove__buf_add_slice(&all, text))
+			rc = grove__fail_nomem(&u->d);
+		rc = rc ? rc : replace_text(u, grove__buf_slice(&all), &bytes);
+	} while (rc == GROVE_ECONFLICT && ++tries < TRIES);
+	grove__buf_release(&all);
+	return rc;
+}
+
+static int append_text(struct grove__storage_use *u, struct grove_slice text, enum grove_sync sync)
+{
+	struct grove_log_options opt = { .size = sizeof(opt), .sync = sync };
+	bool unended;
+	int rc = is_unended(u, &unended);
+
+	if (rc || unended)
+		return rc ? rc : append_to_unended(u, text);
+	rc = write_lines(u, grove__keyed_append, text, &opt);
+	return !rc && !is_ended(text) && grove__storage_is_text(u->f->path) ? set_unended(u, true) : rc;
+}
+
+int grove_storage_append_text(struct grove_storage *st, const char *path, struct grove_slice text,
+			      enum grove_sync sync)
+{
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
+
+	return grove__storage_end(&u, rc ? rc : append_text(&u, text, sync), true);
 }
 
 int grove_storage_set_title(struct grove_storage *st, const char *path, const struct grove_title *title)
 {
-	char now[GROVE__JS_ISO_MAX + 1];
 	struct grove_title t;
-	struct grove_detail d;
-	int rc = grove__sized_take(&t, sizeof(t), title, &d);
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
 
-	if (rc)
-		return grove__storage_told(st, rc, &d);
-	if (!t.updated) {
-		now[grove__js_iso(now, grove__sys_now_ms())] = '\0';
-		t.updated = now;
-	}
-	return ended(st, named(path) ? st->ops->change_line(st, path, put_title, &t) : -EINVAL, path,
-		     "cannot change the title");
+	if (!rc)
+		rc = grove__sized_take(&t, sizeof(t), title, &u.d);
+	if (!rc)
+		rc = put_title(&u, &t);
+	if (!rc)
+		rc = grove__keyed_set_title(u.f->log, &t, &u.d);
+	/* not every session has room in its first line */
+	return grove__storage_end(&u, rc == 1 ? 0 : rc, false);
 }
 
-static int remove_artifacts(struct grove_storage *st, const char *path)
-{
-	size_t len = strlen(path), end = strlen(SESSION_SUFFIX);
-	struct grove_buf dir = GROVE_BUF_INIT, words = GROVE_BUF_INIT;
-	int err, rc;
+/* ------------------------------------------------------------ moving, removing */
 
-	/* a name that is only the suffix would mean the directory it is in */
-	if (len <= end || strcmp(path + len - end, SESSION_SUFFIX) || path[len - end - 1] == '/')
-		return 0;
-	err = grove__buf_add(&dir, path, len - end) ? -ENOMEM : st->ops->remove_tree(st, dir.ptr);
-	if (err && grove__buf_addf(&words, "Session file deleted but failed to remove artifacts "
-				   "directory %.300s", dir.ptr ? dir.ptr : path))
-		err = -ENOMEM;
-	rc = ended(st, err, dir.ptr ? dir.ptr : path, words.ptr ? words.ptr : "cannot remove artifacts");
-	grove__buf_release(&dir);
-	grove__buf_release(&words);
+static int remove_file(struct grove__storage_use *u)
+{
+	struct grove_key key = grove__storage_key(u->f);
+	int rc = grove__keyed_remove(u->st->g, u->st->store, &key, &u->d);
+
+	if (rc >= 0)
+		grove__storage_forget(u->st, u->f);
 	return rc;
 }
 
-static int delete_session(struct grove_storage *st, const char *path, const uint64_t *expect)
+int grove_storage_remove(struct grove_storage *st, const char *path)
 {
-	int err = named(path) ? st->ops->unlink(st, path, expect) : -EINVAL;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
 
-	return err ? ended_if(st, err, path, "cannot delete the session", expect) : remove_artifacts(st, path);
+	return grove__storage_end(&u, rc ? rc : remove_file(&u), false);
 }
 
-int grove_storage_delete_session_with_artifacts(struct grove_storage *st, const char *path)
+static int move_file(struct grove__storage_use *from, const char *to)
 {
-	return delete_session(st, path, NULL);
-}
+	struct grove_key old = grove__storage_key(from->f), new;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(from->st, to, &u);
 
-int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, const char *path,
-						   uint64_t expect_bytes)
-{
-	return delete_session(st, path, &expect_bytes);
-}
-
-/* -------------------------------------------------------------------- locks */
-
-int grove_storage_lock(struct grove_storage *st, const char *path)
-{
-	size_t len = named(path) ? strlen(path) + 1 : 0;
-	struct grove__storage_lock *lock = calloc(1, sizeof(*lock) + len);
-	struct grove_detail d;
-	int err = !len ? -EINVAL : lock ? 0 : -ENOMEM;
-
-	if (!err) {
-		memcpy(lock->path, path, len);
-		err = st->ops->lock(st, path, lock);
+	if (!rc)
+		rc = remove_file(&u);
+	if (rc >= 0) {
+		new = grove__storage_key(u.f);
+		rc = grove__keyed_move(u.st->g, u.st->store, &old, &new, &u.d);
 	}
-	if (err) {
-		free(lock);
-		return err == -EBUSY ? grove__storage_told(st, grove__fail(&d, GROVE_ECONFLICT, path, "the file is locked"), &d)
-				     : ended(st, err, path, "cannot lock");
+	if (!rc)
+		grove__storage_forget(from->st, from->f);
+	else
+		from->d = u.d;
+	return grove__storage_end(&u, rc, true);
+}
+
+int grove_storage_rename(struct grove_storage *st, const char *from, const char *to)
+{
+	struct grove_store_log_stat seen;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, from, &u);
+
+	if (!rc) {
+		grove__keyed_enter(u.f->log);
+		rc = grove__keyed_stat(u.f->log, &seen, &u.d);
+		grove__keyed_leave(u.f->log);
 	}
-	pthread_mutex_lock(&st->lock);
-	lock->next = st->locks;
-	st->locks = lock;
-	pthread_mutex_unlock(&st->lock);
-	return 0;
+	if (!rc && (!to || strcmp(from, to) != 0))
+		rc = move_file(&u, to);
+	return grove__storage_end(&u, rc, false);
+}
+
+/* ------------------------------------------------------------------- locking */
+
+int grove_storage_lock(struct grove_storage *st, const char *path, int64_t ms)
+{
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
+
+	if (!rc)
+		rc = grove__keyed_lock(u.f->log, ms, &u.d);
+	/* the log that has the lock stays open, because the file keeps its key */
+	return grove__storage_end(&u, rc == GROVE_ENOTFOUND && u.f && !u.f->there ? 1 : rc, !rc);
 }
 
 int grove_storage_unlock(struct grove_storage *st, const char *path)
 {
-	struct grove__storage_lock **at, *lock;
-	struct grove_detail d;
+	struct grove__storage_use u;
+	int rc = grove__storage_begin(st, path, &u);
 
-	if (!named(path))
-		return ended(st, -EINVAL, NULL, NULL);
-	pthread_mutex_lock(&st->lock);
-	for (at = &st->locks; *at && strcmp((*at)->path, path);)
-		at = &(*at)->next;
-	lock = *at;
-	if (lock)
-		*at = lock->next;
-	pthread_mutex_unlock(&st->lock);
-	if (!lock)
-		return grove__storage_told(st, grove__fail(&d, GROVE_ENOTFOUND, path, "the file is not locked"), &d);
-	release_lock(st, lock);
-	return 0;
+	return grove__storage_end(&u, rc ? rc : grove__keyed_unlock(u.f->log, &u.d), false);
 }

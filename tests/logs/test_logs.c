@@ -1,6 +1,6 @@
 /*
- * tests/logs/test_logs.c: lines under a key, through <grove.h> alone: one suite
- * for memory, files, SQLite, a store that a host brings and, where $GROVE_TEST_MYSQL
+ * tests/logs/test_logs.c: lines under a key, and files under paths, through <grove.h>
+ * and <grove/storage.h> alone: one suite for memory, files, SQLite, a store that a host brings and, where $GROVE_TEST_MYSQL
  * names a server, MariaDB.
  *
  * The contracts are those of a store of sessions for an agent's SDK: what is
@@ -26,6 +26,7 @@
 #include "../lib/chance.h"
 #include "../lib/scratch.h"
 #include "grove.h"
+#include "grove/storage.h"
 
 enum { MANY = 64 };
 
@@ -1293,6 +1294,299 @@ static void arguments_are_checked(void **state)
 	assert_list(w, NULL, NULL);
 }
 
+/* -------------------------------------------------------- files under paths */
+
+static struct grove_storage *storage_of(struct world *w)
+{
+	struct grove_storage *st;
+
+	OK(grove_storage_open(w->g, NULL, &st));
+	return st;
+}
+
+static void told_file(struct grove_storage *st, const char *path, int got, int want, const char *what, int line)
+{
+	struct grove_detail d;
+
+	grove_storage_error(st, path, &d);
+	if (got != want)
+		fail_msg("%s: line %d: %s: %d, not %d: %s", kind->name, line, what, got, want, d.message);
+	if (want < 0)
+		assert_int_equal(d.code, want);
+}
+
+#define FILE_GOT(path, call, want) told_file(st, path, call, want, #call, __LINE__)
+#define FILE_OK(path, call) FILE_GOT(path, call, 0)
+
+static void write_file(struct grove_storage *st, const char *path, const char *text)
+{
+	FILE_OK(path, grove_storage_write_text(st, path, grove_str(text), NULL));
+}
+
+static void append_file(struct grove_storage *st, const char *path, const char *text)
+{
+	FILE_OK(path, grove_storage_append_text(st, path, grove_str(text), GROVE_SYNC_NONE));
+}
+
+/* NULL: there is no such file. */
+static void assert_text(struct grove_storage *st, const char *path, const char *want)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	FILE_GOT(path, grove_storage_read_text(st, path, &b), want ? 0 : GROVE_ENOTFOUND);
+	assert_string_equal(b.ptr ? b.ptr : "", want ? want : "");
+	grove_buf_release(&b);
+}
+
+static void assert_slices(struct grove_storage *st, const char *path, size_t head, size_t tail, const char *want)
+{
+	struct grove_buf first = GROVE_BUF_INIT, last = GROVE_BUF_INIT;
+	char got[100];
+
+	FILE_OK(path, grove_storage_read_text_slices(st, path, head, tail, &first, &last));
+	snprintf(got, sizeof(got), "%s|%s", first.ptr ? first.ptr : "", last.ptr ? last.ptr : "");
+	assert_string_equal(got, want);
+	grove_buf_release(&first);
+	grove_buf_release(&last);
+}
+
+static int note_file(void *payload, const struct grove_storage_item *item)
+{
+	struct names *n = payload;
+
+	assert_true(n->nr < MANY);
+	snprintf(n->text[n->nr++], sizeof(n->text[0]), "%s %d %s", item->path, (int)item->bytes,
+		 item->title.text ? item->title.text : "-");
+	return 0;
+}
+
+/* "path bytes title" of each, up to NULL, and no others. */
+static void assert_files(struct grove_storage *st, ...)
+{
+	struct names *n = calloc(1, sizeof(*n));
+	const char *s;
+	size_t nr = 0;
+	va_list ap;
+
+	assert_non_null(n);
+	FILE_OK(NULL, grove_storage_each(st, note_file, n));
+	va_start(ap, st);
+	for (; (s = va_arg(ap, const char *)); nr++)
+		if (!is_listed(n, s))
+			fail_msg("%s: %s is not listed", kind->name, s);
+	va_end(ap);
+	if (n->nr != nr)
+		fail_msg("%s: %zu are listed, not %zu: %s ...", kind->name, n->nr, nr, n->text[0]);
+	free(n);
+}
+
+static void files_are_what_was_written(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w);
+
+	assert_files(st, NULL);
+	assert_text(st, "/w/a.jsonl", NULL);
+	write_file(st, "/w/a.jsonl", "{\"x\":\"\u00e4\"}\n\n{}\n");
+	assert_text(st, "/w/a.jsonl", "{\"x\":\"\u00e4\"}\n\n{}\n");
+	append_file(st, "/w/a.jsonl", "1\n2\n");
+	assert_text(st, "/w/a.jsonl", "{\"x\":\"\u00e4\"}\n\n{}\n1\n2\n");
+	/* a session is a log of lines */
+	append_file(st, "/w/a.jsonl", "3");
+	append_file(st, "/w/a.jsonl", "4\n");
+	assert_slices(st, "/w/a.jsonl", 7, 6, "{\"x\":\"|2\n3\n4\n");
+	assert_slices(st, "/w/a.jsonl", 8, 2, "{\"x\":\"\u00e4|4\n");
+	write_file(st, "/w/a.jsonl", "");
+	assert_text(st, "/w/a.jsonl", "");
+	append_file(st, "b.jsonl", "1\n");
+	assert_files(st, "/w/a.jsonl 0 -", "b.jsonl 2 -", NULL);
+	grove_storage_close(st);
+}
+
+static void a_path_is_a_key(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w);
+
+	append_file(st, "/w/x/y.jsonl", "1\n");
+	append_file(st, "/w/a.jsonl", "2\n");
+	append_file(st, "/w/a/task.jsonl", "3\n");
+	append_file(st, "/w/a/draft.txt", "4\n");
+	append_file(st, "/top.jsonl", "5\n");
+	append_file(st, "bare", "6\n");
+	assert_has(w, key3("/w/x", "y", NULL), "1\n");
+	assert_has(w, key3("/w", "a", NULL), "2\n");
+	assert_has(w, key3("/w", "a", "task"), "3\n");
+	assert_has(w, key3("/w", "a", "draft.txt/"), "4\n");
+	assert_has(w, key3("/", "top", NULL), "5\n");
+	assert_has(w, key3(NULL, "bare/", NULL), "6\n");
+	/* what has its key keeps it */
+	append_file(st, "/w/x.jsonl", "7\n");
+	append_file(st, "/w/x/y.jsonl", "8\n");
+	assert_has(w, key3("/w/x", "y", NULL), "1\n8\n");
+	grove_storage_close(st);
+	/* another one knows what it has listed */
+	st = storage_of(w);
+	assert_files(st, "/w/x/y.jsonl 4 -", "/w/a.jsonl 2 -", "/w/a/task.jsonl 2 -", "/w/a/draft.txt 2 -",
+		     "/top.jsonl 2 -", "bare 2 -", "/w/x.jsonl 2 -", NULL);
+	append_file(st, "/w/a/task.jsonl", "9\n");
+	append_file(st, "/w/a/more.jsonl", "10\n");
+	assert_has(w, key3("/w", "a", "task"), "3\n9\n");
+	assert_has(w, key3("/w", "a", "more"), "10\n");
+	grove_storage_close(st);
+}
+
+static void other_files_keep_their_bytes(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage_options opt = { .size = sizeof(opt), .flags = GROVE_STORAGE_IF_BYTES, .bytes = 8 };
+	struct grove_storage *st = storage_of(w);
+	const char *draft = "/w/a/draft.txt";
+
+	append_file(st, "/w/a.jsonl", "1\n");
+	write_file(st, draft, "half a th\u00f6ught");
+	assert_text(st, draft, "half a th\u00f6ught");
+	assert_slices(st, draft, 10, 5, "half a th|ught");
+	assert_files(st, "/w/a.jsonl 2 -", "/w/a/draft.txt 15 -", NULL);
+	append_file(st, draft, "s\n");
+	append_file(st, draft, "x");
+	assert_text(st, draft, "half a th\u00f6ughts\nx");
+	write_file(st, draft, "x\nyz");
+	FILE_GOT(draft, grove_storage_write_text(st, draft, grove_str("?"), &opt), GROVE_ECONFLICT);
+	opt.bytes = 4;
+	FILE_OK(draft, grove_storage_write_text(st, draft, grove_str("!\n\n"), &opt));
+	assert_text(st, draft, "!\n\n");
+	grove_storage_close(st);
+}
+
+static void a_file_of_another_size_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage_options opt = { .size = sizeof(opt), .flags = GROVE_STORAGE_IF_BYTES };
+	struct grove_storage *st = storage_of(w);
+	const char *a = "/w/a.jsonl";
+
+	FILE_OK(a, grove_storage_write_text(st, a, grove_str("1\n"), &opt));
+	FILE_GOT(a, grove_storage_write_text(st, a, grove_str("2\n"), &opt), GROVE_ECONFLICT);
+	opt.bytes = 2;
+	FILE_OK(a, grove_storage_write_text(st, a, grove_str("3\n"), &opt));
+	assert_text(st, a, "3\n");
+	grove_storage_close(st);
+}
+
+static void a_title_is_in_the_list_and_in_the_first_line(void **state)
+{
+	struct world *w = *state;
+	struct grove_title t = { .size = sizeof(t), .text = "one", .updated = "2026-01-01T00:00:00.000Z" };
+	struct grove_storage_options opt = { .size = sizeof(opt), .title = &t };
+	struct grove_storage *st = storage_of(w);
+	struct grove_buf b = GROVE_BUF_INIT;
+	const char *a = "/w/a.jsonl";
+
+	FILE_GOT(a, grove_storage_set_title(st, a, &t), GROVE_ENOTFOUND);
+	FILE_OK(a, grove_storage_write_text(st, a, grove_str("{}\n"), &opt));
+	assert_files(st, "/w/a.jsonl 3 one", NULL);
+	t.text = "two";
+	FILE_OK(a, grove_storage_set_title(st, a, &t));
+	assert_files(st, "/w/a.jsonl 3 two", NULL);
+	assert_text(st, a, "{}\n");
+	write_file(st, a, "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"updatedAt\":\"\",\"pad\":\"                               \"}\n");
+	FILE_OK(a, grove_storage_set_title(st, a, &t));
+	FILE_OK(a, grove_storage_read_text(st, a, &b));
+	if (!kind->same_process || !strcmp(kind->name, "memory"))
+		assert_non_null(strstr(b.ptr, "\"title\":\"two\""));
+	grove_buf_release(&b);
+	grove_storage_close(st);
+}
+
+static void files_move_and_go_with_what_belongs_to_them(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w);
+
+	FILE_GOT("/w/a.jsonl", grove_storage_rename(st, "/w/a.jsonl", "/w/b.jsonl"), GROVE_ENOTFOUND);
+	append_file(st, "/w/a.jsonl", "1\n");
+	append_file(st, "/w/a/task.jsonl", "2\n");
+	append_file(st, "/w/b.jsonl", "3\n");
+	FILE_OK("/w/a.jsonl", grove_storage_rename(st, "/w/a.jsonl", "/w/a.jsonl"));
+	FILE_OK("/w/a.jsonl", grove_storage_rename(st, "/w/a.jsonl", "/v/b.jsonl"));
+	assert_files(st, "/v/b.jsonl 2 -", "/v/b/task.jsonl 2 -", "/w/b.jsonl 2 -", NULL);
+	assert_text(st, "/w/a.jsonl", NULL);
+	/* in place of another */
+	FILE_OK("/w/b.jsonl", grove_storage_rename(st, "/w/b.jsonl", "/v/b.jsonl"));
+	assert_files(st, "/v/b.jsonl 2 -", NULL);
+	assert_text(st, "/v/b.jsonl", "3\n");
+	append_file(st, "/w/b.jsonl", "4\n");
+	append_file(st, "/v/b/task.jsonl", "5\n");
+	FILE_OK("/v/b.jsonl", grove_storage_remove(st, "/v/b.jsonl"));
+	FILE_GOT("/v/b.jsonl", grove_storage_remove(st, "/v/b.jsonl"), 1);
+	assert_files(st, "/w/b.jsonl 2 -", NULL);
+	assert_text(st, "/w/b.jsonl", "4\n");
+	grove_storage_close(st);
+}
+
+static void a_lock_is_for_other_storages(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w), *other;
+	const char *a = "/w/a.jsonl";
+	int rc;
+
+	FILE_GOT(a, grove_storage_lock(st, a, 10000), 1);
+	append_file(st, a, "1\n");
+	rc = grove_storage_lock(st, a, 10000);
+	if (rc == GROVE_ENOTSUP) {
+		grove_storage_close(st);
+		skip();
+	}
+	assert_int_equal(rc, 0);
+	append_file(st, a, "2\n");
+	other = storage_of(w);
+	assert_int_equal(grove_storage_append_text(other, a, grove_str("no\n"), GROVE_SYNC_NONE), GROVE_ECONFLICT);
+	FILE_OK(a, grove_storage_unlock(st, a));
+	append_file(other, a, "3\n");
+	assert_text(st, a, "1\n2\n3\n");
+	assert_int_equal(grove_storage_remove(other, a), 0);
+	FILE_GOT(a, grove_storage_lock(st, a, 10000), GROVE_ENOTFOUND);
+	grove_storage_close(other);
+	grove_storage_close(st);
+}
+
+static void many_files_are_used_in_turn(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w);
+	char path[40], line[40];
+
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "/w/%d.jsonl", i % 100);
+		snprintf(line, sizeof(line), "%d\n", i);
+		append_file(st, path, line);
+	}
+	assert_text(st, "/w/7.jsonl", "7\n107\n207\n");
+	assert_text(st, "/w/99.jsonl", "99\n199\n299\n");
+	grove_storage_close(st);
+}
+
+static void a_path_must_not_be_empty(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *st = storage_of(w), *bad;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_detail d;
+
+	FILE_GOT(NULL, grove_storage_read_text(st, "", &b), GROVE_EINVAL);
+	FILE_GOT(NULL, grove_storage_append_text(st, NULL, grove_str("x"), GROVE_SYNC_NONE), GROVE_EINVAL);
+	append_file(st, "/w/a.jsonl", "1\n");
+	FILE_GOT("/w/a.jsonl", grove_storage_rename(st, "/w/a.jsonl", ""), GROVE_EINVAL);
+	grove_storage_close(st);
+	GOT(grove_storage_open(w->g, "nosuch:x", &bad), GROVE_EINVAL);
+	grove_storage_error(bad, NULL, &d);
+	assert_int_equal(d.code, GROVE_EINVAL);
+	grove_storage_close(bad);
+	grove_storage_close(NULL);
+}
+
 #define TEST(f) { #f, f }
 
 static const struct {
@@ -1326,6 +1620,15 @@ static const struct {
 	TEST(a_log_of_an_agent_is_an_ordinary_session),
 	TEST(files_may_be_unfinished_or_not_ours),
 	TEST(arguments_are_checked),
+	TEST(files_are_what_was_written),
+	TEST(a_path_is_a_key),
+	TEST(other_files_keep_their_bytes),
+	TEST(a_file_of_another_size_is_left_alone),
+	TEST(a_title_is_in_the_list_and_in_the_first_line),
+	TEST(files_move_and_go_with_what_belongs_to_them),
+	TEST(a_lock_is_for_other_storages),
+	TEST(many_files_are_used_in_turn),
+	TEST(a_path_must_not_be_empty),
 };
 
 int main(void)

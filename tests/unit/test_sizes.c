@@ -31,7 +31,6 @@ static struct {
 	struct grove_search *search;
 	struct grove_storage *files;
 	const char *path, *db;
-	char file[8300];
 } at;
 
 static int ignore_problem(void *payload, const struct grove_problem *p)
@@ -500,42 +499,14 @@ static int hydrate(void *p)
 	return grove_hydrate(at.w->g, p, &src, NULL);
 }
 
-static int storage_files(void *p)
+static int storage_write(void *p)
 {
-	struct grove_storage *st;
-	int rc = grove_storage_files(p, &st);
-
-	grove_storage_close(st);
-	return rc;
-}
-
-static int storage_memory(void *p)
-{
-	struct grove_storage *st;
-	int rc = grove_storage_memory(p, &st);
-
-	grove_storage_close(st);
-	return rc;
-}
-
-static int storage_stat(void *p)
-{
-	return grove_storage_stat(at.files, at.path, p);
+	return grove_storage_write_text(at.files, "/w/a.jsonl", grove_str("x\n"), p);
 }
 
 static int storage_title(void *p)
 {
-	return grove_storage_set_title(at.files, at.path, p);
-}
-
-static int storage_writer(void *p)
-{
-	struct grove_writer *w;
-	int rc = grove_storage_open_writer(at.files, at.file, p, &w);
-
-	if (!rc)
-		grove_writer_free(w);
-	return rc;
+	return grove_storage_set_title(at.files, "/w/a.jsonl", p);
 }
 
 /* ------------------------------------------------------- what is done to them */
@@ -635,11 +606,8 @@ static const struct call {
 	{ "grove_log_set_title", log_title, SIZE(title) },
 	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
-	{ "grove_storage_files", storage_files, SIZE(storage_options) },
-	{ "grove_storage_memory", storage_memory, SIZE(storage_options) },
-	{ "grove_storage_stat", storage_stat, SIZE(storage_stat), true },
+	{ "grove_storage_write_text", storage_write, SIZE(storage_options) },
 	{ "grove_storage_set_title", storage_title, SIZE(title) },
-	{ "grove_storage_open_writer", storage_writer, SIZE(writer_options) },
 };
 #define NR_CALLS (sizeof(calls) / sizeof(*calls))
 
@@ -684,12 +652,11 @@ static int open_all(void **state)
 	at.v = view_of(w, at.s);
 	at.path = strdup(grove_session_path(at.s));
 	at.db = strdup(in_world(w, "store"));
-	snprintf(at.file, sizeof(at.file), "%s/written", w->dir);
 	assert_int_equal(mkdir(at.db, 0700), 0);
 	OK(w, watch_one(w->g, at.path, 0, &at.watch));
 	OK(w, grove_blobs_open(w->g, in_world(w, "blobs"), &at.blobs));
 	OK(w, grove_search_open(w->g, 0, &at.search));
-	assert_int_equal(grove_storage_files(NULL, &at.files), 0);
+	OK(w, grove_storage_open(w->g, "memory:", &at.files));
 	return 0;
 }
 

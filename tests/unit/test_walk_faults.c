@@ -348,47 +348,42 @@ static int act_recent(const struct stage *st, struct grove *g)
 
 static int act_read(const struct stage *st, struct grove *g);
 
-/* Files under paths, on the disk or in memory. */
-static int use_storage(struct grove_storage *x, const char *dir)
+static int note_file(void *payload, const struct grove_storage_item *item)
 {
-	struct grove_storage_stat stat = { .size = sizeof(stat) };
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_writer *w = NULL;
-	char one[300], two[300];
-	int rc;
+	(void)payload;
+	return is_so(item->path && *item->path);
+}
 
-	snprintf(one, sizeof(one), "%s/a/one.jsonl", dir);
-	snprintf(two, sizeof(two), "%s/a/two.jsonl", dir);
-	rc = grove_storage_ensure_dir(x, dir);
-	rc = rc ? rc : grove_storage_write_text(x, one, text("a text"));
-	rc = rc ? rc : grove_storage_read_text(x, one, &b);
-	rc = rc ? rc : grove_storage_read_text_prefix(x, one, 3, &b);
-	rc = rc ? rc : grove_storage_stat(x, one, &stat);
-	rc = rc ? rc : grove_storage_open_writer(x, two, NULL, &w);
-	rc = rc ? rc : grove_writer_write_line(w, text("{}\n"));
-	rc = rc ? rc : grove_writer_flush(w);
-	rc = rc ? rc : grove_writer_fsync(w);
-	rc = rc ? rc : grove_writer_close(w);
-	grove_writer_free(w);
+/* Files under paths. */
+static int use_storage(struct grove_storage *x)
+{
+	static const char one[] = "/nowhere/a/one.jsonl", two[] = "/nowhere/a/two.jsonl", draft[] = "/nowhere/a/one/draft";
+	struct grove_title title = { .size = sizeof(title), .text = "a title" };
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_storage_write_text(x, one, text("a text"), NULL);
+
+	rc = rc ? rc : grove_storage_append_text(x, one, text("{}\n"), GROVE_SYNC_ALWAYS);
+	rc = rc ? rc : grove_storage_append_text(x, draft, text("a text"), GROVE_SYNC_NONE);
+	rc = rc ? rc : grove_storage_append_text(x, draft, text(" of two"), GROVE_SYNC_NONE);
+	rc = rc ? rc : grove_storage_read_text(x, draft, &b);
+	rc = rc ? rc : grove_storage_read_text_slices(x, one, 3, 3, &b, &b);
 	grove_buf_release(&b);
-	rc = rc ? rc : grove_storage_rename(x, two, one);
-	rc = rc ? rc : is_so(grove_storage_exists(x, one));
-	return rc ? rc : grove_storage_delete_session_with_artifacts(x, one);
+	rc = rc ? rc : grove_storage_set_title(x, one, &title);
+	rc = rc ? rc : grove_storage_each(x, note_file, NULL);
+	rc = rc ? rc : grove_storage_lock(x, one, 10000);
+	rc = rc ? rc : grove_storage_unlock(x, one);
+	rc = rc ? rc : grove_storage_rename(x, one, two);
+	return rc ? rc : grove_storage_remove(x, two);
 }
 
 static int act_storage(const struct stage *st, struct grove *g)
 {
 	struct grove_storage *x;
-	int rc = grove_storage_files(NULL, &x);
+	int rc = grove_storage_open(g, NULL, &x);
 
-	(void)g;
-	rc = rc ? rc : use_storage(x, st->run);
+	(void)st;
+	rc = rc ? rc : use_storage(x);
 	grove_storage_close(x);
-	if (!rc) {
-		rc = grove_storage_memory(NULL, &x);
-		rc = rc ? rc : use_storage(x, "/nowhere");
-		grove_storage_close(x);
-	}
 	return rc;
 }
 

@@ -14,7 +14,7 @@
  *     view.c      entries, tree, context
  *     list.c      all sessions: list, search, usage
  *     stores.c    sessions as a whole: find, copy, remove; stores
- *     log.c       lines under a key
+ *     log.c       lines under a key;  storage.c: files under paths
  *     watch.c     events, from a thread that waits for them
  *
  * To add a call: write `napi_value NAME(struct call *c)` in the file of its
@@ -77,6 +77,7 @@ extern const struct function append_functions[];
 extern const struct function view_functions[];
 extern const struct function list_functions[];
 extern const struct function log_functions[];
+extern const struct function storage_functions[];
 extern const struct function job_functions[];
 extern const struct function store_functions[];
 extern const struct function watch_functions[];

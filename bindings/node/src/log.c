@@ -9,7 +9,6 @@
 #include "addon.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,11 +19,10 @@ struct log {
 	unsigned refs;           /* of JavaScript and of jobs; on the environment's thread */
 	struct world *world;
 	char *project, *session, *subpath;
-	pthread_mutex_t opening; /* a job and a synchronous call may both want to */
 	struct grove_log *l;     /* NULL: not open yet */
 };
 
-enum { MAX_TEXTS = 7 };
+enum { MAX_TEXTS = 3 };
 
 struct log_job {
 	struct job job;
@@ -32,7 +30,6 @@ struct log_job {
 	char *text[MAX_TEXTS];
 	size_t len[MAX_TEXTS];
 	struct grove_log_options opt;
-	struct grove_buf last;
 	bool all, some, none;
 };
 
@@ -46,7 +43,6 @@ static void log_unref(struct log *log)
 	if (!log || --log->refs)
 		return;
 	grove_log_close(log->l);
-	pthread_mutex_destroy(&log->opening);
 	world_unref(log->world);
 	free(log->project);
 	free(log->session);
@@ -60,7 +56,6 @@ static void release(struct job *job)
 
 	for (size_t i = 0; i < MAX_TEXTS; i++)
 		free(j->text[i]);
-	grove_buf_release(&j->last);
 	log_unref(j->log);
 	free(j);
 }
@@ -155,28 +150,19 @@ static int tell(struct job *job, const struct grove_log_result *r)
 
 /* ------------------------------------------------------------------ one log */
 
-/* On any thread. */
-static int have_log(struct log *log, struct grove *g, struct grove_detail *why)
+static int open_log(struct log_job *j)
 {
+	struct log *log = j->log;
 	struct grove_key key = key_of(log);
-	int rc = 0;
+	int rc = log->l ? 0 : grove_log_open(j->job.g, NULL, &key, GROVE_LOG_CREATE, &log->l);
 
-	pthread_mutex_lock(&log->opening);
-	if (!log->l)
-		rc = grove_log_open(g, NULL, &key, GROVE_LOG_CREATE, &log->l);
 	if (rc && log->l)
-		grove_log_error(log->l, why);
+		grove_log_error(log->l, &j->job.why);
 	if (rc) {
 		grove_log_close(log->l);
 		log->l = NULL;
 	}
-	pthread_mutex_unlock(&log->opening);
 	return rc;
-}
-
-static int open_log(struct log_job *j)
-{
-	return have_log(j->log, j->job.g, &j->job.why);
 }
 
 static int told(struct log_job *j, int rc)
@@ -204,10 +190,7 @@ static struct grove_slice *split(const struct log_job *j, size_t *nr)
 	return lines;
 }
 
-typedef int write_fn(struct grove_log *l, const struct grove_slice *lines, size_t nr,
-		     const struct grove_log_options *opt, struct grove_log_result *out);
-
-static int write_lines(struct job *job, write_fn *fn)
+static int run_append(struct job *job)
 {
 	struct log_job *j = (struct log_job *)job;
 	struct grove_log_result r = { .size = sizeof(r) };
@@ -218,19 +201,9 @@ static int write_lines(struct job *job, write_fn *fn)
 	if (rc)
 		return rc;
 	lines = split(j, &nr);
-	rc = lines ? told(j, fn(j->log->l, lines, nr, &j->opt, j->none ? NULL : &r)) : GROVE_ENOMEM;
+	rc = lines ? told(j, grove_log_append(j->log->l, lines, nr, &j->opt, &r)) : GROVE_ENOMEM;
 	free(lines);
 	return rc ? rc : tell(job, &r);
-}
-
-static int run_append(struct job *job)
-{
-	return write_lines(job, grove_log_append);
-}
-
-static int run_replace(struct job *job)
-{
-	return write_lines(job, grove_log_replace);
 }
 
 static int run_read(struct job *job)
@@ -248,57 +221,6 @@ static int run_read(struct job *job)
 	}
 	j->none = rc == GROVE_ENOTFOUND;
 	return j->none ? 0 : rc;
-}
-
-static int run_read_ends(struct job *job)
-{
-	struct log_job *j = (struct log_job *)job;
-	int rc = open_log(j);
-
-	if (!rc)
-		rc = told(j, grove_log_read_ends(j->log->l, (size_t)j->opt.seq, (size_t)j->opt.bytes, &job->out, &j->last,
-						 NULL));
-	j->none = rc == GROVE_ENOTFOUND;
-	return j->none ? 0 : rc;
-}
-
-/* [first, last], or null */
-static napi_value ends_or_null(struct job *job, napi_env env)
-{
-	struct log_job *j = (struct log_job *)job;
-	napi_value v = NULL;
-
-	if (j->none)
-		return text_or_null(job, env);
-	napi_create_array_with_length(env, 2, &v);
-	napi_set_element(env, v, 0, js_slice(env, grove_buf_slice(&job->out)));
-	napi_set_element(env, v, 1, js_slice(env, grove_buf_slice(&j->last)));
-	return v;
-}
-
-static int run_set_title(struct job *job)
-{
-	struct log_job *j = (struct log_job *)job;
-	struct grove_title t = { sizeof(t), j->text[0], j->text[1], j->text[2] };
-	int rc = open_log(j);
-
-	return rc ? rc : told(j, grove_log_set_title(j->log->l, &t));
-}
-
-static int run_lock(struct job *job)
-{
-	struct log_job *j = (struct log_job *)job;
-	int rc = open_log(j);
-
-	return rc ? rc : told(j, grove_log_lock(j->log->l, (int64_t)j->opt.seq));
-}
-
-static int run_unlock(struct job *job)
-{
-	struct log_job *j = (struct log_job *)job;
-	int rc = open_log(j);
-
-	return rc ? rc : told(j, grove_log_unlock(j->log->l));
 }
 
 static int run_value_get(struct job *job)
@@ -339,7 +261,6 @@ static napi_value log_new(struct call *c)
 		return w ? throw_error(c, GROVE_ENOMEM, NULL) : NULL;
 	log->handle.kind = kind;
 	log->refs = 1;
-	pthread_mutex_init(&log->opening, NULL);
 	log->world = world_ref(w);
 	if (!take_part(c, 1, &log->project) || !take_part(c, 2, &log->session) || !take_part(c, 3, &log->subpath) ||
 	    napi_create_external(c->env, log, finalise, NULL, &result) != napi_ok) {
@@ -349,32 +270,20 @@ static napi_value log_new(struct call *c)
 	return result;
 }
 
-/* logAppend(log, lines, idMember, sync, quiet, flags, bytes), and logReplace() */
-static napi_value write_job(struct call *c, int (*run)(struct job *job), const char *name)
+/* logAppend(log, lines, idMember, sync) */
+static napi_value log_append(struct call *c)
 {
 	struct log *log = take_handle(c, 0, kind);
-	struct log_job *j = log ? job_new(c, log, run, NULL) : NULL;
-	unsigned sync = GROVE_SYNC_NONE, quiet = 0;
+	struct log_job *j = log ? job_new(c, log, run_append, NULL) : NULL;
+	unsigned sync = GROVE_SYNC_NONE;
 	bool ok;
 
 	if (!j)
 		return NULL;
-	ok = keep(c, j, 1, 0) && keep_part(c, j, 2, 1) && take_unsigned(c, 3, &sync) && take_unsigned(c, 4, &quiet) &&
-	     take_unsigned(c, 5, &j->opt.flags) && take_u64(c, 6, &j->opt.bytes);
+	ok = keep(c, j, 1, 0) && keep_part(c, j, 2, 1) && take_unsigned(c, 3, &sync);
 	j->opt.id_member = j->text[1];
 	j->opt.sync = (enum grove_sync)sync;
-	j->none = quiet;
-	return start(c, j, log->world, name, ok);
-}
-
-static napi_value log_append(struct call *c)
-{
-	return write_job(c, run_append, "grove:append");
-}
-
-static napi_value log_replace(struct call *c)
-{
-	return write_job(c, run_replace, "grove:replace");
+	return start(c, j, log->world, "grove:append", ok);
 }
 
 /* logRead(log, from, to) */
@@ -384,61 +293,6 @@ static napi_value log_read(struct call *c)
 	struct log_job *j = log ? job_new(c, log, run_read, text_or_null) : NULL;
 
 	return j ? start(c, j, log->world, "grove:read", take_u64(c, 1, &j->opt.seq) && take_u64(c, 2, &j->opt.bytes)) : NULL;
-}
-
-/* logReadEnds(log, head, tail) */
-static napi_value log_read_ends(struct call *c)
-{
-	struct log *log = take_handle(c, 0, kind);
-	struct log_job *j = log ? job_new(c, log, run_read_ends, ends_or_null) : NULL;
-
-	return j ? start(c, j, log->world, "grove:read", take_u64(c, 1, &j->opt.seq) && take_u64(c, 2, &j->opt.bytes)) : NULL;
-}
-
-/* logSetTitle(log, title, source, updatedAt): was there a place for it? */
-static napi_value log_set_title(struct call *c)
-{
-	struct log *log = take_handle(c, 0, kind);
-	struct log_job *j = log ? job_new(c, log, run_set_title, was_there) : NULL;
-
-	return j ? start(c, j, log->world, "grove:title",
-			 keep_part(c, j, 1, 0) && keep_part(c, j, 2, 1) && keep_part(c, j, 3, 2)) : NULL;
-}
-
-/* logLock(log, ms), logUnlock(log) */
-static napi_value log_lock(struct call *c)
-{
-	struct log *log = take_handle(c, 0, kind);
-	struct log_job *j = log ? job_new(c, log, run_lock, NULL) : NULL;
-
-	return j ? start(c, j, log->world, "grove:lock", take_u64(c, 1, &j->opt.seq)) : NULL;
-}
-
-static napi_value log_unlock(struct call *c)
-{
-	struct log *log = take_handle(c, 0, kind);
-	struct log_job *j = log ? job_new(c, log, run_unlock, NULL) : NULL;
-
-	return j ? start(c, j, log->world, "grove:unlock", true) : NULL;
-}
-
-/* logLockSync(log, ms): the same at once, while the environment waits. */
-static napi_value log_lock_sync(struct call *c)
-{
-	struct log *log = take_handle(c, 0, kind);
-	struct grove_detail why = { 0 };
-	uint64_t ms = 0;
-	int rc;
-
-	if (!log || !take_u64(c, 1, &ms))
-		return NULL;
-	rc = have_log(log, log->world->g, &why);
-	if (!rc) {
-		rc = grove_log_lock(log->l, (int64_t)ms);
-		if (rc)
-			grove_log_error(log->l, &why);
-	}
-	return rc ? throw_error(c, rc, &why) : js_undefined(c);
 }
 
 /* logValueGet(log, name), logValuePut(log, name, value) */
@@ -516,14 +370,6 @@ static int run_remove(struct job *job)
 	return told_store(j, grove_log_remove(job->g, NULL, &key));
 }
 
-static int run_move(struct job *job)
-{
-	struct log_job *j = (struct log_job *)job;
-	struct grove_key from = key_at(j, 0), to = key_at(j, 3);
-
-	return told_store(j, grove_log_move(job->g, NULL, &from, &to));
-}
-
 static napi_value store_job(struct call *c, int (*run)(struct job *job), const char *name, size_t nr,
 			    napi_value (*result)(struct job *job, napi_env env))
 {
@@ -550,26 +396,13 @@ static napi_value log_remove(struct call *c)
 	return store_job(c, run_remove, "grove:remove", 3, was_there);
 }
 
-/* logMove(world, project, session, subpath, project, session, subpath) */
-static napi_value log_move(struct call *c)
-{
-	return store_job(c, run_move, "grove:move", 6, NULL);
-}
-
 const struct function log_functions[] = {
 	{ "logNew", log_new },
 	{ "logAppend", log_append },
-	{ "logReplace", log_replace },
 	{ "logRead", log_read },
-	{ "logReadEnds", log_read_ends },
-	{ "logSetTitle", log_set_title },
-	{ "logLock", log_lock },
-	{ "logLockSync", log_lock_sync },
-	{ "logUnlock", log_unlock },
 	{ "logValueGet", log_value_get },
 	{ "logValuePut", log_value_put },
 	{ "logEach", log_each },
 	{ "logRemove", log_remove },
-	{ "logMove", log_move },
 	{ NULL, NULL }
 };

@@ -140,7 +140,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
 {
 	static const struct function *const tables[] = {
 		module_functions, job_functions, world_functions, session_functions, append_functions,
-		view_functions, list_functions, store_functions, watch_functions, log_functions,
+		view_functions, list_functions, store_functions, watch_functions, log_functions, storage_functions,
 	};
 	struct addon *a = calloc(1, sizeof(*a));
 

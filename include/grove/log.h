@@ -80,8 +80,7 @@ GROVE_API void grove_log_error(struct grove_log *l, struct grove_detail *out);
 enum grove_log_flags {
 	GROVE_LOG_IF_SEQ = 1,    /* only if the log has `seq` lines; 0: also if there is no log */
 	GROVE_LOG_IF_BYTES = 2,  /* only if it has `bytes` bytes, line ends included; 0: likewise */
-	GROVE_LOG_COUNT = 4,     /* set `seq` in the result even if a file has to be read for it */
-	GROVE_LOG_FORCE = 8      /* replace: even while another program has the file open */
+	GROVE_LOG_COUNT = 4      /* set `seq` in the result even if a file has to be read for it */
 };
 
 struct grove_log_options {
@@ -132,60 +131,12 @@ GROVE_API int grove_log_append(struct grove_log *l, const struct grove_slice *li
 			       const struct grove_log_options *opt, struct grove_log_result *out);
 
 /*
- * Replaces all lines of the log; readers see either the old lines or the new ones.
- * Durable on return, whatever `sync` says. `id_member` is ignored. A log
- * without lines is still a log; one that does not exist is created if the handle may
- * do so.
- *
- * GROVE_ECONFLICT as append, or if somebody else has the file open for writing
- * (GROVE_LOG_FORCE). After a failure the log is as it was.
- */
-GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
-				const struct grove_log_options *opt, struct grove_log_result *out);
-
-/*
  * Writes the lines [from, to) as they are stored, an LF after each; `to` 0: to the
  * end. The sink gets many at once. GROVE_ENOTFOUND if the log does not exist (yet, or any
  * more). `out` may be NULL.
  */
 GROVE_API int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to,
 			     struct grove_sink sink, struct grove_log_result *out);
-
-/*
- * Appends the first `head` bytes of what grove_log_read() writes to `first`, and the last
- * `tail` to `last`, as the log was at one moment. Each gets all of a shorter log; a
- * character that would be cut in two is left out. However long the log is, only these
- * bytes and a few lines are read. Otherwise as grove_log_read().
- */
-GROVE_API int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
-				  struct grove_buf *last, struct grove_log_result *out);
-
-/*
- * Keeps all other handles from writing to the log (they get GROVE_ECONFLICT) until it is
- * unlocked, for at most `ms` from now, so that nobody waits for a program that died. If
- * this handle already has the lock, it is extended. While another handle has it, lock
- * waits up to 10 s, then returns GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log;
- * GROVE_ENOTSUP in a store without leases, since the lock is a lease (<grove/live.h>). A
- * lock does not prevent removal: to look at a log and then remove it, lock it first.
- */
-GROVE_API int grove_log_lock(struct grove_log *l, int64_t ms);
-GROVE_API int grove_log_unlock(struct grove_log *l);
-
-/* The title of a session, as oh-my-pi has it. */
-struct grove_title {
-	size_t size;
-	const char *text;        /* NULL: none */
-	const char *source;      /* who chose it: "user" or "auto"; NULL: unknown */
-	const char *updated;     /* when, as oh-my-pi writes it (ISO 8601); NULL: now */
-};
-
-/*
- * Puts a title into the first line, if that line reserves room for one, as oh-my-pi's
- * does. The line keeps its length, and no other line is written. A title that is too long
- * is truncated. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
- * GROVE_ECONFLICT as append, GROVE_ENOTSUP in a store that cannot change a line.
- */
-GROVE_API int grove_log_set_title(struct grove_log *l, const struct grove_title *title);
 
 /* One log of a listing. */
 struct grove_log_item {
@@ -216,13 +167,6 @@ GROVE_API int grove_log_each(struct grove *g, const char *store, const struct gr
  * if there was no such log. Durable on return.
  */
 GROVE_API int grove_log_remove(struct grove *g, const char *store, const struct grove_key *key);
-/*
- * Gives a log another key, with all that belongs to it. GROVE_ENOTFOUND,
- * GROVE_EEXIST if that key has a log. Durable on return. Open handles of this environment
- * stay with their key.
- */
-GROVE_API int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
-			     const struct grove_key *to);
 
 /*
  * Values: bytes that are stored with a log under a name of at most 128 bytes, and are

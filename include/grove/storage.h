@@ -59,6 +59,14 @@ GROVE_API void grove_storage_close(struct grove_storage *st);
  */
 GROVE_API void grove_storage_error(struct grove_storage *st, const char *path, struct grove_detail *out);
 
+/* The title of a session, as oh-my-pi has it. */
+struct grove_title {
+	size_t size;
+	const char *text;        /* NULL: none */
+	const char *source;      /* who chose it: "user" or "auto"; NULL: unknown */
+	const char *updated;     /* when, as oh-my-pi writes it (ISO 8601); NULL: now */
+};
+
 struct grove_storage_item {
 	const char *path;          /* valid until the callback returns */
 	uint64_t bytes;
@@ -109,8 +117,9 @@ GROVE_API int grove_storage_append_text(struct grove_storage *st, const char *pa
 					enum grove_sync sync);
 
 /*
- * Sets the title of a session, and puts it into its first line if that reserves room for
- * one (see grove_log_set_title()).
+ * Sets the title of a session, and puts it into the first line if that reserves room for
+ * one, as oh-my-pi's does: the line keeps its length, no other line is written, and a title
+ * that is too long is truncated.
  */
 GROVE_API int grove_storage_set_title(struct grove_storage *st, const char *path,
 				      const struct grove_title *title);
@@ -125,8 +134,14 @@ GROVE_API int grove_storage_rename(struct grove_storage *st, const char *from, c
 GROVE_API int grove_storage_remove(struct grove_storage *st, const char *path);
 
 /*
- * Keeps others from writing to a file for at most `ms`, see grove_log_lock(). Returns 1 if
- * there is no such file and this storage never knew one; GROVE_ENOTFOUND if it did.
+ * Keeps all other storages from writing to a file (they get GROVE_ECONFLICT) until it is
+ * unlocked, for at most `ms` from now, so that nobody waits for a program that died. If
+ * this storage already has the lock, it is extended. While another one has it, lock
+ * waits up to 10 s, then returns GROVE_ECONFLICT. A lock is a lease (<grove/live.h>), and does
+ * not prevent removal: to look at a file and then remove it, lock it first.
+ *
+ * Returns 1 if there is no such file and this storage never knew one; GROVE_ENOTFOUND if it
+ * did; GROVE_ENOTSUP in a store without leases.
  */
 GROVE_API int grove_storage_lock(struct grove_storage *st, const char *path, int64_t ms);
 GROVE_API int grove_storage_unlock(struct grove_storage *st, const char *path);

@@ -89,12 +89,8 @@ static int check_member(const char *member, struct grove_detail *d)
 						      MEMBER_MAX);
 }
 
-typedef int write_fn(struct grove_log *l, const struct grove_slice *lines, size_t nr,
-		     const struct grove_log_options *opt, bool tell, struct grove_log_result *out,
-		     struct grove_detail *d);
-
-static int write_lines(struct grove_log *l, write_fn *fn, const struct grove_slice *lines, size_t nr,
-		       const struct grove_log_options *opt, struct grove_log_result *out)
+int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+		     const struct grove_log_options *opt, struct grove_log_result *out)
 {
 	struct grove_log_options o;
 	struct answer a;
@@ -105,20 +101,8 @@ static int write_lines(struct grove_log *l, write_fn *fn, const struct grove_sli
 	if (!rc)
 		rc = check_member(o.id_member, &a.d);
 	if (!rc)
-		rc = fn(l, lines, nr, &o, out != NULL, &a.r, &a.d);
+		rc = grove__keyed_append(l, lines, nr, &o, out != NULL, &a.r, &a.d);
 	return answer_end(&a, l, rc, out);
-}
-
-int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
-		     const struct grove_log_options *opt, struct grove_log_result *out)
-{
-	return write_lines(l, grove__keyed_append, lines, nr, opt, out);
-}
-
-int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
-		      const struct grove_log_options *opt, struct grove_log_result *out)
-{
-	return write_lines(l, grove__keyed_replace, lines, nr, opt, out);
 }
 
 int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
@@ -130,50 +114,6 @@ int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove
 	if (!rc)
 		rc = grove__keyed_read(l, from, to, sink, &a.r, &a.d);
 	return answer_end(&a, l, rc, out);
-}
-
-int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
-			struct grove_buf *last, struct grove_log_result *out)
-{
-	struct answer a;
-	int rc = answer_begin(&a, l, out);
-
-	if (!rc)
-		rc = grove__keyed_read_ends(l, head, tail, first, last, &a.r, &a.d);
-	return answer_end(&a, l, rc, out);
-}
-
-int grove_log_lock(struct grove_log *l, int64_t ms)
-{
-	struct grove_detail d;
-	int rc = usable(l, &d);
-
-	if (!rc)
-		rc = grove__keyed_lock(l, ms, &d);
-	return told(l, rc, &d, NULL);
-}
-
-int grove_log_unlock(struct grove_log *l)
-{
-	struct grove_detail d;
-	int rc = usable(l, &d);
-
-	if (!rc)
-		rc = grove__keyed_unlock(l, &d);
-	return told(l, rc, &d, NULL);
-}
-
-int grove_log_set_title(struct grove_log *l, const struct grove_title *title)
-{
-	struct grove_title t;
-	struct grove_detail d;
-	int rc = usable(l, &d);
-
-	if (!rc)
-		rc = grove__sized_take(&t, sizeof(t), title, &d);
-	if (!rc)
-		rc = grove__keyed_set_title(l, &t, &d);
-	return told(l, rc, &d, NULL);
 }
 
 int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf *out)
@@ -228,12 +168,4 @@ int grove_log_remove(struct grove *g, const char *store, const struct grove_key 
 	struct grove_detail d;
 
 	return grove__api_told(g, grove__keyed_remove(g, store, key, grove__fail_clear(&d)), &d);
-}
-
-int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
-		   const struct grove_key *to)
-{
-	struct grove_detail d;
-
-	return grove__api_told(g, grove__keyed_move(g, store, from, to, grove__fail_clear(&d)), &d);
 }

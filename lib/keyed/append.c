@@ -442,7 +442,7 @@ static int replace_once(struct replacing *r)
 {
 	struct adding *a = &r->a;
 	struct grove_log *l = a->l;
-	unsigned flags = a->opt->flags & GROVE_LOG_FORCE ? GROVE_STORE_FORCE : 0;
+	unsigned flags = a->opt->flags & GROVE__KEYED_FORCE ? GROVE_STORE_FORCE : 0;
 	const struct grove__dialect *was = l->dialect;
 	/* only these lines were copied to where they can be scanned */
 	const struct grove__dialect *now = l->columns ? dialect_of(a->lines, a->nr) : NULL;

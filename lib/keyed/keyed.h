@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/idmap.h"
 #include "grove/log.h"
+#include "grove/storage.h"
 #include "image/lines.h"
 #include "world/world.h"
 
@@ -163,6 +164,17 @@ int grove__keyed_stat(struct grove_log *l, struct grove_store_log_stat *st, stru
 int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
 			const struct grove_log_options *opt, bool tell,
 			struct grove_log_result *out, struct grove_detail *d);
+/* For replace: even while another program has the file open. Besides enum grove_log_flags. */
+#define GROVE__KEYED_FORCE 0x100u
+/*
+ * Replaces all lines of the log; readers see either the old lines or the new ones.
+ * Durable on return, whatever `sync` says. `id_member` is ignored. A log
+ * without lines is still a log; one that does not exist is created if the handle may
+ * do so.
+ *
+ * GROVE_ECONFLICT as append, or if somebody else has the file open for writing. After
+ * a failure the log is as it was.
+ */
 int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
 			 const struct grove_log_options *opt, bool tell,
 			 struct grove_log_result *out, struct grove_detail *d);
@@ -189,13 +201,20 @@ int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_s
 
 /* ------------------------------------------------------------------ ends.c */
 
+/*
+ * Appends the first `head` bytes of what grove__keyed_read() writes to `first`, and the last
+ * `tail` to `last`, as the log was at one moment. Each gets all of a shorter log; a
+ * character that would be cut in two is left out. However long the log is, only these
+ * bytes and a few lines are read.
+ */
 int grove__keyed_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
 			   struct grove_buf *last, struct grove_log_result *out, struct grove_detail *d);
-/* Returns 1 if the first line has no room for it. */
+/* Returns 1 if the first line has no room for it; GROVE_ENOTSUP in a store that cannot change a line. */
 int grove__keyed_set_title(struct grove_log *l, const struct grove_title *title, struct grove_detail *d);
 
 /* ------------------------------------------------------------------ lock.c */
 
+/* See grove_storage_lock(). */
 int grove__keyed_lock(struct grove_log *l, int64_t ms, struct grove_detail *d);
 int grove__keyed_unlock(struct grove_log *l, struct grove_detail *d);
 /* Within a turn: takes our lock again on a log that was reopened. */
@@ -213,6 +232,11 @@ int grove__keyed_each(struct grove *g, const char *store, const struct grove_key
 /* Returns 1 if there was nothing. */
 int grove__keyed_remove(struct grove *g, const char *store, const struct grove_key *key,
 			struct grove_detail *d);
+/*
+ * Gives a log another key, with all that belongs to it. GROVE_ENOTFOUND,
+ * GROVE_EEXIST if that key has a log. Durable on return. Open handles of this environment
+ * stay with their key.
+ */
 int grove__keyed_move(struct grove *g, const char *store, const struct grove_key *from,
 		      const struct grove_key *to, struct grove_detail *d);
 

@@ -280,7 +280,7 @@ static int write_lines(struct grove__storage_use *u, write_fn *fn, struct grove_
 /* `bytes` are those of the log; NULL: whatever it has. */
 static int replace_text(struct grove__storage_use *u, struct grove_slice text, const uint64_t *bytes)
 {
-	struct grove_log_options opt = { .size = sizeof(opt), .flags = GROVE_LOG_FORCE };
+	struct grove_log_options opt = { .size = sizeof(opt), .flags = GROVE__KEYED_FORCE };
 	int rc;
 
 	if (bytes) {

@@ -1,6 +1,6 @@
 /*
  * tests/logs/test_logs.c: lines under a key, and files under paths, through <grove.h>
- * and <grove/storage.h> alone: one suite for memory, files, SQLite, a store that a host brings and, where $GROVE_TEST_MYSQL
+ * and <grove/storage.h>: one suite for memory, files, SQLite, a store that a host brings and, where $GROVE_TEST_MYSQL
  * names a server, MariaDB.
  *
  * The contracts are those of a store of sessions for an agent's SDK: what is
@@ -24,6 +24,7 @@
 
 #include "../../examples/drawer.h"
 #include "../lib/chance.h"
+#include "../lib/keyed.h"
 #include "../lib/scratch.h"
 #include "grove.h"
 #include "grove/storage.h"
@@ -344,11 +345,11 @@ static void a_handle_knows_ids_after_the_log_was_rewritten(void **state)
 	struct world *w = *state;
 	struct grove_log *l = made(w, key3("p", "s", NULL)), *other = made(w, key3("p", "s", NULL));
 	struct grove_slice one = grove_str("{\"uuid\":\"9\"}");
-	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE_LOG_FORCE };
+	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE__KEYED_FORCE };
 	struct grove_log_result r;
 
 	add(w, l, &by_uuid, "{\"uuid\":\"1\"}", NULL);
-	LOG_OK(other, grove_log_replace(other, &one, 1, &force, NULL));
+	LOG_OK(other, keyed_replace(other, &one, 1, &force, NULL));
 	r = add(w, l, &by_uuid, "{\"uuid\":\"1\"}", "{\"uuid\":\"9\"}", NULL);
 	assert_int_equal(r.stored, 1);
 	assert_lines(w, other, "{\"uuid\":\"9\"}\n{\"uuid\":\"1\"}\n");
@@ -514,7 +515,7 @@ static void names_of_any_length_are_told_apart(void **state)
 	assert_int_equal(n->nr, 13);
 	free(n);
 	/* it is known by all of its name after it moved, too */
-	OK(grove_log_move(w->g, NULL, &(struct grove_key){ "p", b, NULL },
+	OK(keyed_move(w->g, NULL, &(struct grove_key){ "p", b, NULL },
 			  &(struct grove_key){ a, b, NULL }));
 	assert_has(w, key3(a, b, "sub"), "c\n");
 	n = list(w, &(struct grove_key){ a, b, NULL });
@@ -533,13 +534,13 @@ static void moving_takes_everything_along(void **state)
 	struct grove_log *l = made(w, from), *sub = made(w, key3("p", "s", "x/y"));
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	GOT(grove_log_move(w->g, NULL, &from, &to), GROVE_ENOTFOUND);
+	GOT(keyed_move(w->g, NULL, &from, &to), GROVE_ENOTFOUND);
 	add(w, l, NULL, "1", NULL);
 	add(w, sub, NULL, "2", NULL);
 	LOG_OK(l, grove_log_value_put(l, "v", grove_str("one")));
 	LOG_OK(sub, grove_log_value_put(sub, "v", grove_str("two")));
 	grove_log_close(sub);
-	OK(grove_log_move(w->g, NULL, &from, &to));
+	OK(keyed_move(w->g, NULL, &from, &to));
 	/* a handle stays with its key */
 	assert_int_equal(grove_log_read(l, 0, 0, grove_buf_sink(&b), NULL), GROVE_ENOTFOUND);
 	grove_log_close(l);
@@ -555,8 +556,8 @@ static void moving_takes_everything_along(void **state)
 	grove_log_close(l);
 	grove_log_close(sub);
 	put(w, from, "another");
-	GOT(grove_log_move(w->g, NULL, &from, &to), GROVE_EEXIST);
-	GOT(grove_log_move(w->g, NULL, &(struct grove_key){ "q", "../t", "x/y" },
+	GOT(keyed_move(w->g, NULL, &from, &to), GROVE_EEXIST);
+	GOT(keyed_move(w->g, NULL, &(struct grove_key){ "q", "../t", "x/y" },
 			   &(struct grove_key){ "q", "../t", "z" }), 0);
 	sub = log_at(w, key3("q", "../t", "z"), GROVE_LOG_READ);
 	grove_buf_release(&b);
@@ -634,10 +635,10 @@ static void comparisons_refuse_what_others_changed(void **state)
 	assert_int_equal(grove_log_append(l, &line, 1, &bytes, NULL), GROVE_ECONFLICT);
 	seq.seq = 2;
 	LOG_OK(l, grove_log_append(l, &line, 1, &seq, NULL));
-	assert_int_equal(grove_log_replace(l, NULL, 0, &seq, NULL), GROVE_ECONFLICT);
+	assert_int_equal(keyed_replace(l, NULL, 0, &seq, NULL), GROVE_ECONFLICT);
 	seq.seq = 3;
-	seq.flags |= GROVE_LOG_FORCE;
-	LOG_OK(l, grove_log_replace(l, &line, 1, &seq, &r));
+	seq.flags |= GROVE__KEYED_FORCE;
+	LOG_OK(l, keyed_replace(l, &line, 1, &seq, &r));
 	assert_int_equal(r.seq, 1);
 	assert_lines(w, l, "abc\n");
 	grove_log_close(l);
@@ -649,17 +650,17 @@ static void replacing_is_all_or_nothing(void **state)
 	struct world *w = *state;
 	struct grove_log *l = made(w, key3("p", "s", NULL));
 	struct grove_slice lines[] = { { "x", 1 }, { "y\nz", 3 } };
-	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE_LOG_FORCE };
+	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE__KEYED_FORCE };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_log *again;
 
 	/* one that is not there yet is made */
-	LOG_OK(l, grove_log_replace(l, lines, 1, NULL, NULL));
+	LOG_OK(l, keyed_replace(l, lines, 1, NULL, NULL));
 	assert_lines(w, l, "x\n");
 	add(w, l, NULL, "1", "2", NULL);
-	assert_int_equal(grove_log_replace(l, lines, 2, &force, NULL), GROVE_EINVAL);
+	assert_int_equal(keyed_replace(l, lines, 2, &force, NULL), GROVE_EINVAL);
 	assert_lines(w, l, "x\n1\n2\n");
-	LOG_OK(l, grove_log_replace(l, NULL, 0, &force, NULL));
+	LOG_OK(l, keyed_replace(l, NULL, 0, &force, NULL));
 	assert_lines(w, l, "");
 	grove_log_close(l);
 	/* without a line it is a log still */
@@ -700,7 +701,7 @@ static void ends_are(struct world *w, struct grove_log *l, size_t head, size_t t
 {
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 
-	LOG_OK(l, grove_log_read_ends(l, head, tail, &a, &b, NULL));
+	LOG_OK(l, keyed_read_ends(l, head, tail, &a, &b, NULL));
 	assert_string_equal(a.ptr ? a.ptr : "", first);
 	assert_string_equal(b.ptr ? b.ptr : "", last);
 	grove_buf_release(&a);
@@ -716,14 +717,14 @@ static void both_ends_can_be_read(void **state)
 	char want[4096], line[16];
 	struct grove_slice s = { line, 0 };
 
-	assert_int_equal(grove_log_read_ends(l, 1, 1, &a, &b, NULL), GROVE_ENOTFOUND);
+	assert_int_equal(keyed_read_ends(l, 1, 1, &a, &b, NULL), GROVE_ENOTFOUND);
 	add(w, l, NULL, "\xc3\xa4\xc3\xa4", "", "x\xf0\x9f\x8c\xb3", NULL);
 	ends_are(w, l, 100, 100, "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n", "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n");
 	ends_are(w, l, 3, 4, "\xc3\xa4", "\n");
 	ends_are(w, l, 4, 5, "\xc3\xa4\xc3\xa4", "\xf0\x9f\x8c\xb3\n");
 	ends_are(w, l, 0, 7, "", "\nx\xf0\x9f\x8c\xb3\n");
 	ends_are(w, l, 12, 0, "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n", "");
-	LOG_OK(l, grove_log_replace(l, NULL, 0, NULL, NULL));
+	LOG_OK(l, keyed_replace(l, NULL, 0, NULL, NULL));
 	ends_are(w, l, 9, 9, "", "");
 	/* the first lines are long, so that the last ones are not as long as one would guess */
 	memset(want, 'y', sizeof(want));
@@ -738,7 +739,7 @@ static void both_ends_can_be_read(void **state)
 			snprintf(want + strlen(want), sizeof(want) - strlen(want), "%03d\n", i);
 	}
 	ends_are(w, l, 5, 2000, "yyyyy", want);
-	LOG_OK(l, grove_log_read_ends(l, 40000, 1 << 20, &a, &b, &r));
+	LOG_OK(l, keyed_read_ends(l, 40000, 1 << 20, &a, &b, &r));
 	assert_int_equal(a.len, r.bytes);
 	assert_int_equal(r.bytes, 8 * 4097 + 600 * 4);
 	assert_memory_equal(a.ptr, b.ptr, a.len);
@@ -761,19 +762,19 @@ static void a_title_is_put_into_the_line_that_has_room(void **state)
 	struct grove_log *l = made(w, key3("p", "s", NULL));
 	struct grove_title t = { sizeof(t), "the \xc3\xa4", "user", "t2" };
 
-	assert_int_equal(grove_log_set_title(l, &t), GROVE_ENOTFOUND);
+	assert_int_equal(keyed_set_title(l, &t), GROVE_ENOTFOUND);
 	add(w, l, NULL, "{\"x\":1}", NULL);
-	assert_int_equal(grove_log_set_title(l, &t), 1);
-	LOG_OK(l, grove_log_replace(l, NULL, 0, NULL, NULL));
-	assert_int_equal(grove_log_set_title(l, &t), 1);
+	assert_int_equal(keyed_set_title(l, &t), 1);
+	LOG_OK(l, keyed_replace(l, NULL, 0, NULL, NULL));
+	assert_int_equal(keyed_set_title(l, &t), 1);
 	add(w, l, NULL, "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"source\":\"auto\",\"updatedAt\":\"\",\"pad\":\"          \"}",
 	    "{\"x\":1}", NULL);
-	if (has(grove_log_set_title(l, &t))) {
+	if (has(keyed_set_title(l, &t))) {
 		assert_lines(w, l, "{\"type\":\"title\",\"v\":1,\"title\":\"the \xc3\xa4\",\"source\":\"user\",\"updatedAt\":\"t2\",\"pad\":\"  \"}\n"
 				   "{\"x\":1}\n");
 		add(w, l, NULL, "{\"x\":2}", NULL);
 		t.updated = NULL;
-		assert_int_equal(grove_log_set_title(l, &t), 1);
+		assert_int_equal(keyed_set_title(l, &t), 1);
 	}
 	grove_log_close(l);
 }
@@ -785,31 +786,31 @@ static void a_lock_keeps_other_handles_from_writing(void **state)
 	struct grove_log *l = made(w, key), *other = made(w, key);
 	struct grove_slice line = grove_str("2");
 
-	assert_int_equal(grove_log_lock(l, 60000), GROVE_ENOTFOUND);
+	assert_int_equal(keyed_lock(l, 60000), GROVE_ENOTFOUND);
 	add(w, l, NULL, "1", NULL);
-	assert_int_equal(grove_log_lock(l, 0), GROVE_EINVAL);
-	if (!has(grove_log_lock(l, 60000)))
+	assert_int_equal(keyed_lock(l, 0), GROVE_EINVAL);
+	if (!has(keyed_lock(l, 60000)))
 		goto out;
 	assert_int_equal(grove_log_append(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
-	assert_int_equal(grove_log_replace(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
+	assert_int_equal(keyed_replace(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
 	/* it is not for us, nor for what we put in its place */
 	add(w, l, NULL, "2", NULL);
-	LOG_OK(l, grove_log_replace(l, &line, 1, &(struct grove_log_options){ .size = sizeof(struct grove_log_options), .flags = GROVE_LOG_FORCE }, NULL));
+	LOG_OK(l, keyed_replace(l, &line, 1, &(struct grove_log_options){ .size = sizeof(struct grove_log_options), .flags = GROVE__KEYED_FORCE }, NULL));
 	add(w, l, NULL, "3", NULL);
-	LOG_OK(l, grove_log_lock(l, 60000));
+	LOG_OK(l, keyed_lock(l, 60000));
 	assert_int_equal(grove_log_append(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
-	LOG_OK(l, grove_log_unlock(l));
-	LOG_OK(l, grove_log_unlock(l));
+	LOG_OK(l, keyed_unlock(l));
+	LOG_OK(l, keyed_unlock(l));
 	add(w, other, NULL, "4", NULL);
 	/* one that is over is anybody's */
-	LOG_OK(l, grove_log_lock(l, 1));
+	LOG_OK(l, keyed_lock(l, 1));
 	usleep(5000);
-	LOG_OK(other, grove_log_lock(other, 60000));
+	LOG_OK(other, keyed_lock(other, 60000));
 	assert_int_equal(grove_log_append(l, &line, 1, NULL, NULL), GROVE_ECONFLICT);
-	LOG_OK(l, grove_log_unlock(l));
+	LOG_OK(l, keyed_unlock(l));
 	/* a lock goes with its log */
 	remove_it(w, key, 0);
-	LOG_OK(other, grove_log_unlock(other));
+	LOG_OK(other, keyed_unlock(other));
 	add(w, l, NULL, "5", NULL);
 	add(w, other, NULL, "6", NULL);
 	assert_has(w, key, "5\n6\n");
@@ -1142,9 +1143,9 @@ static void random_calls_agree_with_a_model(void **state)
 				}
 			GOT(rc, any ? 0 : 1);
 		} else if (what == 18) {
-			struct grove_log_options force = { .size = sizeof(force), .flags = GROVE_LOG_FORCE };
+			struct grove_log_options force = { .size = sizeof(force), .flags = GROVE__KEYED_FORCE };
 
-			LOG_OK(log[k][h], grove_log_replace(log[k][h], lines, nr, &force, NULL));
+			LOG_OK(log[k][h], keyed_replace(log[k][h], lines, nr, &force, NULL));
 			model_forget(k);
 			model.there[k] = true;
 			/* nothing is skipped here */

@@ -395,9 +395,9 @@ static int copy_result(void *p)
 	return grove_store_copy(at.w->g, at.db, at.db, NULL, NULL, p);
 }
 
-static int log_call(const void *opt, void *out, void *read, const void *title)
+static int log_call(const void *opt, void *out, void *read)
 {
-	struct grove_buf first = GROVE_BUF_INIT, last = GROVE_BUF_INIT;
+	struct grove_buf lines = GROVE_BUF_INIT;
 	struct grove_key key = { "p", "s", NULL };
 	struct grove_slice line = text("{}");
 	struct grove_log *l;
@@ -405,38 +405,26 @@ static int log_call(const void *opt, void *out, void *read, const void *title)
 
 	if (!rc && (opt || out))
 		rc = grove_log_append(l, &line, 1, opt, out);
-	if (!rc && (opt || out))
-		rc = grove_log_replace(l, &line, 1, opt, out);
 	if (!rc && read)
-		rc = grove_log_read(l, 0, 0, grove_buf_sink(&first), read);
-	if (!rc && read)
-		rc = grove_log_read_ends(l, 10, 10, &first, &last, read);
-	if (!rc && title)
-		rc = grove_log_set_title(l, title);
-	grove_buf_release(&first);
-	grove_buf_release(&last);
+		rc = grove_log_read(l, 0, 0, grove_buf_sink(&lines), read);
+	grove_buf_release(&lines);
 	grove_log_close(l);
 	return rc;
 }
 
 static int log_options(void *p)
 {
-	return log_call(p, NULL, NULL, NULL);
+	return log_call(p, NULL, NULL);
 }
 
 static int log_result(void *p)
 {
-	return log_call(NULL, p, NULL, NULL);
+	return log_call(NULL, p, NULL);
 }
 
 static int log_read(void *p)
 {
-	return log_call(NULL, NULL, p, NULL);
-}
-
-static int log_title(void *p)
-{
-	return log_call(NULL, NULL, NULL, p);
+	return log_call(NULL, NULL, p);
 }
 
 static int carry(const void *options, const void *append, void *about, void *st, void *is, void *result)
@@ -580,8 +568,8 @@ static const struct call {
 	{ "grove_archive", archive_options, SIZE(archive_options) },
 	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },
 	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
-	{ "grove_log_append, grove_log_replace", log_options, SIZE(log_options) },
-	{ "grove_log_append, grove_log_replace, their result", log_result, SIZE(log_result), true },
+	{ "grove_log_append", log_options, SIZE(log_options) },
+	{ "grove_log_append, its result", log_result, SIZE(log_result), true },
 	{ "grove_carry_open", carry_options, SIZE(carry_options) },
 	{ "grove_carry_about", carry_about, SIZE(carry_about), true },
 	{ "grove_carry_state, grove_carry_read", carry_state, SIZE(carry_state), true },
@@ -602,8 +590,7 @@ static const struct call {
 	{ "grove_session_continue, its result", continue_result, SIZE(leaf_result), true },
 	{ "grove_message_preview", message_preview, SIZE(preview), true },
 	{ "grove_event_json", event_json, SIZE(event) },
-	{ "grove_log_read, grove_log_read_ends", log_read, SIZE(log_result), true },
-	{ "grove_log_set_title", log_title, SIZE(title) },
+	{ "grove_log_read", log_read, SIZE(log_result), true },
 	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
 	{ "grove_storage_write_text", storage_write, SIZE(storage_options) },

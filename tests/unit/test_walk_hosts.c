@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "walk.h"
+#include "../lib/keyed.h"
 
 static void answered_text(const char *s)
 {
@@ -200,17 +201,17 @@ static int use_log(const struct stage *st, struct grove *g, struct grove_log *l)
 	rc = rc ? rc : put_rows(l, rows + 3, 1, &if_seq);
 	rc = rc ? rc : grove_log_read(l, 1, 3, sink, &r);
 	rc = rc ? rc : grove_log_read(l, 0, 0, sink, NULL);
-	rc = rc ? rc : grove_log_read_ends(l, 10, 20, &first, &last, &r);
+	rc = rc ? rc : keyed_read_ends(l, 10, 20, &first, &last, &r);
 	answered_all(&first);
 	answered_all(&last);
-	rc = rc ? rc : grove_log_lock(l, 60000);
-	rc = rc ? rc : grove_log_unlock(l);
+	rc = rc ? rc : keyed_lock(l, 60000);
+	rc = rc ? rc : keyed_unlock(l);
 	rc = rc ? rc : grove_log_value_put(l, "metadata", text("{\"a\":1}"));
 	rc = rc ? rc : grove_log_value_get(l, "metadata", &first);
 	rc = rc ? rc : grove_log_open(g, store_of(st), &below, GROVE_LOG_CREATE, &sub);
 	rc = rc ? rc : grove_log_append(sub, rows, 2, NULL, NULL);
 	if (!rc) {
-		rc = grove_log_set_title(l, &title);
+		rc = keyed_set_title(l, &title);
 		rc = rc == 1 ? 0 : rc;     /* no line of it has room for one */
 	}
 	grove_log_close(sub);
@@ -268,7 +269,7 @@ static int log_is_whole(const struct stage *st, struct grove *g)
 static int act_log_change(const struct stage *st, struct grove *g)
 {
 	struct grove_slice rows[] = { text(ROW("1", "one")), text(ROW("2", "two")) }, other[] = { text(ROW("9", "nine")) };
-	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE_LOG_FORCE };
+	struct grove_log_options force = { .size = sizeof(force), .flags = GROVE__KEYED_FORCE };
 	struct grove_log *l = NULL, *sub = NULL;
 	int rc = grove_log_open(g, store_of(st), &own_key, GROVE_LOG_CREATE, &l);
 
@@ -277,10 +278,10 @@ static int act_log_change(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_log_open(g, store_of(st), &below, GROVE_LOG_CREATE, &sub);
 	rc = rc ? rc : grove_log_append(sub, rows, 1, NULL, NULL);
 	grove_log_close(sub);
-	rc = rc ? rc : grove_log_replace(l, other, 1, &force, NULL);
+	rc = rc ? rc : keyed_replace(l, other, 1, &force, NULL);
 	rc = rc ? rc : grove_log_read(l, 0, 0, sink, NULL);
 	grove_log_close(l);
-	rc = rc ? rc : grove_log_move(g, store_of(st), &own_key, &moved_key);
+	rc = rc ? rc : keyed_move(g, store_of(st), &own_key, &moved_key);
 	rc = rc ? rc : grove_log_remove(g, store_of(st), &moved_key);
 	return rc;
 }

@@ -136,7 +136,20 @@ struct grove__dialect_read {
 	 * nothing. Ask with grove__dialect_by_value().
 	 */
 	bool by_value;
+	/*
+	 * Optional. The first version of the format whose lines have ids; in logs of earlier
+	 * ones line_id() gives them, and each entry is below the one before it.
+	 * GROVE__IDS_NEVER: no line has one. Such a log is a list, whose lines are stored as
+	 * they are composed; ask with grove__dialect_linear(). 0: they always had.
+	 */
+	unsigned ids_since;
+	/*
+	 * Required with `ids_since`. Makes the id of a line from its number: a function of
+	 * these alone. `attempt` counts the ids that another line has.
+	 */
+	size_t (*line_id)(struct grove_slice session, uint64_t line, unsigned attempt, char out[40]);
 };
+#define GROVE__IDS_NEVER (~0u)
 
 /* --------------------------------------------------------------------- text */
 
@@ -603,18 +616,10 @@ struct grove__dialect_header {
 	/* Optional. True if a branch of a session without a directory belongs to the current one. */
 	bool fork_settles;
 	/*
-	 * Optional. The first version whose entries have ids; in logs of earlier ones
-	 * migrated_id() gives them. 0: they always had.
-	 */
-	unsigned ids_since;
-	/*
 	 * Required if `version` of the dialect is greater than 1. Writes a line in the
 	 * current version. Returns 1 if it needs no change.
 	 */
 	int (*migrate)(struct grove_slice line, const struct grove__migrate *m, struct grove_buf *out);
-	/* Required with `ids_since`. Makes the id of a line: a function of these alone. */
-	size_t (*migrated_id)(struct grove_slice session, uint64_t line, unsigned attempt,
-			      char out[40]);
 };
 
 /* -------------------------------------------------------------------- rules */
@@ -1067,7 +1072,13 @@ static inline bool grove__dialect_migrates(const struct grove__dialect *d)
 /* True if entries of that version of the format have no ids of their own. */
 static inline bool grove__dialect_lacks_ids(const struct grove__dialect *d, unsigned version)
 {
-	return d->header && version < d->header->ids_since;
+	return version < d->read.ids_since;
+}
+
+/* True if no line has an id or a parent: entries follow one another, and are known by their lines. */
+static inline bool grove__dialect_linear(const struct grove__dialect *d)
+{
+	return d->read.ids_since == GROVE__IDS_NEVER;
 }
 
 /* True if a value may span lines, or share one with others. */

@@ -358,9 +358,7 @@ static const struct grove__dialect_header header = {
 	.compose = grove__pi_compose_header,
 	.move = grove__pi_move_header,
 	.fork_settles = true,
-	.ids_since = PI_IDS_SINCE,
 	.migrate = grove__pi_migrate,
-	.migrated_id = grove__pi_migrated_id,
 };
 
 /* OpenClaw's list of sessions: an object for each, under the name it gave the session. */
@@ -391,6 +389,8 @@ const struct grove__dialect grove__dialect_pi = {
 		.nr_members = PI_MEMBERS,
 		.id = "id",
 		.index = pi_index,
+		.ids_since = PI_IDS_SINCE,
+		.line_id = grove__pi_line_id,
 	},
 	.text = {
 		.pieces = grove__pi_pieces,

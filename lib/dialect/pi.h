@@ -129,7 +129,7 @@ int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m,
 
 /* pi_names.c */
 size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40]);
-size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
+size_t grove__pi_line_id(struct grove_slice session, uint64_t line, unsigned attempt,
 			     char out[40]);
 bool grove__pi_session_id_ok(struct grove_slice id);
 #define grove__pi_id_rule                                                                \

@@ -48,7 +48,7 @@ size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40])
  * Old files have no ids. A line's id depends only on the session and the line number, so
  * that every process, now or later, sees the same tree.
  */
-size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
+size_t grove__pi_line_id(struct grove_slice session, uint64_t line, unsigned attempt,
 			     char out[40])
 {
 	uint8_t digest[EVP_MAX_MD_SIZE];

@@ -185,9 +185,7 @@ static const struct grove__dialect_header header = {
 	.move = grove__pi_move_header,
 	.title = grove__xcsh_title,
 	.slot = &slot,
-	.ids_since = PI_IDS_SINCE,
 	.migrate = grove__pi_migrate,
-	.migrated_id = grove__pi_migrated_id,
 };
 
 static const struct grove__dialect_blobs blobs = {

@@ -65,7 +65,7 @@ static int give_id(const struct grove__digest_one *x, uint64_t nr, struct grove_
 
 	if (!x->header.id)
 		return 0;
-	e->id = grove__slice(out, dialect->header->migrated_id(grove__slice_str(x->header.id), nr, 0, out));
+	e->id = grove__slice(out, dialect->read.line_id(grove__slice_str(x->header.id), nr, 0, out));
 	e->has_id = e->id.len > 0;
 	return e->has_id ? 0 : GROVE_ENOMEM;
 }

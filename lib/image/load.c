@@ -93,8 +93,16 @@ static int add_row(struct grove__image *im, const struct grove__entry *e,
 		   const struct grove__spot *at)
 {
 	uint32_t row = im->spine->nr;
-	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
+	struct grove__entry own;
+	char id[40];
+	int rc = 0;
 
+	if (grove__dialect_lacks_ids(im->dialect, im->from) && !e->no_object) {
+		own = *e;
+		e = &own;
+		rc = grove__model_place(im, &own, at->line, id);
+	}
+	rc = rc ? rc : grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
 	return rc ? rc : grove__model_add(&im->model, e, grove__spine_id(im->spine, row));
 }
 
@@ -242,39 +250,12 @@ static int take_slot(struct grove__image *im, const struct grove__spot *at, stru
 }
 
 /*
- * Version 1 has no ids: a line gets one that is derived from the session's id and the
- * line's number, and its parent is the last line before it that has one. A value that
- * is not an object cannot have an id.
- */
-static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t line, char out[40])
-{
-	struct grove_slice session = grove__slice_str(im->header.id);
-	uint32_t before = grove__tree_before(im->spine, im->spine->nr);
-
-	for (unsigned attempt = 0;; attempt++) {
-		size_t n = im->dialect->header->migrated_id(session, line, attempt, out);
-
-		if (!n)
-			return GROVE_ENOMEM;
-		e->id = grove__slice(out, n);
-		if (grove__idmap_get(&im->spine->ids, e->id) == GROVE__IDMAP_NONE)
-			break;
-	}
-	e->has_id = true;
-	e->parent_is = before == GROVE_NO_ENTRY ? PARENT_NULL : PARENT_NAMED;
-	if (before != GROVE_NO_ENTRY)
-		e->parent = grove__spine_name(grove__spine_id(im->spine, before));
-	return 0;
-}
-
-/*
  * Handles a value that counts: a header, the slot, or an entry. `bytes` are the value's
  * or its line's, `len` of them. The model is locked.
  */
 static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
 		      const struct grove__spot *at, const char *bytes, size_t len)
 {
-	char id[40];
 	int rc;
 
 	if (class == LINE_HEADER) {
@@ -291,11 +272,6 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 	if (grove__dialect_cwd_in_entries(im->dialect) && (rc = take_facts(im, e)))
 		return rc;
 	im->values++;
-	if (grove__dialect_lacks_ids(im->dialect, im->from) && !e->no_object) {
-		rc = give_id(im, e, at->line, id);
-		if (rc)
-			return rc;
-	}
 	return add_row(im, e, at);
 }
 

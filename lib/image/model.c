@@ -20,6 +20,49 @@ void grove__model_release(struct grove__model *m)
 
 /* --- while a log is read, or written --- */
 
+/* Makes the id of a line that no other line has. */
+static size_t line_id(const struct grove__image *im, uint64_t line, char id[40])
+{
+	struct grove_slice session = grove__slice_str(im->header.id ? im->header.id : "");
+	size_t n;
+
+	for (unsigned attempt = 0;; attempt++) {
+		n = im->dialect->read.line_id(session, line, attempt, id);
+		if (!n || grove__idmap_get(&im->spine->ids, grove__slice(id, n)) == GROVE__IDMAP_NONE)
+			return n;
+	}
+}
+
+int grove__model_place(const struct grove__image *im, struct grove__entry *e, uint64_t line, char id[40])
+{
+	uint32_t before = grove__tree_before(im->spine, im->spine->nr);
+	size_t n = line_id(im, line, id);
+
+	if (!n)
+		return GROVE_ENOMEM;
+	e->id = grove__slice(id, n);
+	e->has_id = true;
+	if (e->aside)
+		return 0;
+	while (before != GROVE_NO_ENTRY && grove__spine_flags(im->spine, before) & ROW_ASIDE)
+		before = grove__tree_before(im->spine, before);
+	e->parent_is = before == GROVE_NO_ENTRY ? PARENT_NULL : PARENT_NAMED;
+	if (before != GROVE_NO_ENTRY)
+		e->parent = grove__spine_name(grove__spine_id(im->spine, before));
+	return 0;
+}
+
+size_t grove__model_next_id(const struct grove__image *im, uint64_t ahead, char id[40])
+{
+	/* a line that was torn is closed, and counts */
+	return grove__dialect_linear(im->dialect) ? line_id(im, im->lines + im->torn + ahead, id) : 0;
+}
+
+bool grove__model_may_follow(const struct grove__image *im, uint32_t row)
+{
+	return !grove__dialect_linear(im->dialect) || row == grove__tree_last(im->spine);
+}
+
 void grove__model_lock(struct grove__model *m)
 {
 	if (m->chain)
@@ -198,6 +241,9 @@ int grove__model_may_end(struct grove__image *im, uint32_t row, bool own_file, c
 {
 	int rc;
 
+	*why = "its entries follow one another";
+	if (!grove__model_may_follow(im, row))
+		return 1;
 	if (!im->model.chain || row == GROVE_NO_ENTRY)
 		return 0;
 	pthread_rwlock_rdlock(&im->model.lock);

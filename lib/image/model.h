@@ -6,6 +6,8 @@
  *
  *	path    An entry names its parent. The conversation is the path from the root to
  *	        the leaf; the leaf is the last entry, unless somebody moved it.
+ *	        Lines of some logs have neither ids nor parents: they are a list, and each
+ *	        entry is below the one before it. Its id is made from its line's number.
  *	rules   The dialect decides, from what it notes about every line (its chain). Any
  *	        line may change which entry is the leaf, and what comes before it.
  *
@@ -48,7 +50,33 @@ static inline const char *(*grove__model_boundary(const struct grove__dialect *d
 	return dialect->rules ? dialect->rules->boundary : NULL;
 }
 
+/*
+ * True if an entry that is written says only what the caller says, wherever the log ends.
+ * Else others' lines may change its parent, its id or what follows from it, and they have
+ * to be read first.
+ */
+static inline bool grove__model_is_free(const struct grove__dialect *dialect)
+{
+	return grove__model_is_path(dialect) && !grove__dialect_linear(dialect);
+}
+
 /* --- while a log is read, or written --- */
+
+/*
+ * Gives an entry of a line that has no id an id and a parent, which may be in `id`.
+ * GROVE_ENOMEM.
+ */
+int grove__model_place(const struct grove__image *im, struct grove__entry *e, uint64_t line, char id[40]);
+/*
+ * The id of the entry that will be stored `ahead` lines after the end of the log; 0 if it
+ * is the writer's to choose.
+ */
+size_t grove__model_next_id(const struct grove__image *im, uint64_t ahead, char id[40]);
+/*
+ * True if the next entry can be below this row (GROVE_NO_ENTRY: none). In a list, that is
+ * the last one.
+ */
+bool grove__model_may_follow(const struct grove__image *im, uint32_t row);
 
 /* Whoever adds rows that others may be asking about holds the lock. */
 void grove__model_lock(struct grove__model *m);

@@ -24,6 +24,8 @@
 /* Makes the records to be stored, without entries that are already in the log. */
 static void make_records(struct grove__batch *b)
 {
+	bool linear = grove__dialect_linear(b->s->at.dialect);
+	const struct grove_slice none = { NULL, 0 };
 	size_t n = 0;
 
 	if (b->guard)
@@ -35,8 +37,9 @@ static void make_records(struct grove__batch *b)
 			continue;
 		b->rec[n++] = (struct grove_store_record){
 			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
-			.id = grove__append_id(b, i),
-			.parent = grove__slice(b->names.ptr + b->item[i].parent_off,
+			/* of a list, what is not in the line is not in its columns either */
+			.id = linear ? none : grove__append_id(b, i),
+			.parent = linear ? none : grove__slice(b->names.ptr + b->item[i].parent_off,
 					       b->item[i].parent_len),
 			.time = b->item[i].e.time,
 			.kind = b->item[i].e.kind,
@@ -528,8 +531,8 @@ int grove__session_submit(struct grove_session *s, const struct grove_slice *jso
 	rc = grove__session_enter_at_once(s, d);
 	if (rc)
 		return rc;
-	/* where rules find the leaf, they have to read what is there */
-	if (!grove__model_is_path(s->at.dialect))
+	/* what is there decides about what is written: it has to be read */
+	if (!grove__model_is_free(s->at.dialect))
 		rc = grove__submit_drain(s, d);
 	else
 		later.flags |= GROVE__APPEND_LATER;

@@ -90,6 +90,13 @@ static int set_parent(struct grove__batch *b, struct grove_slice id)
 	return 0;
 }
 
+static int cannot_branch(const struct grove__batch *b)
+{
+	return grove__fail(b->d, GROVE_ENOTSUP, b->s->at.path,
+			   "entries of a %s session have no ids, and follow one another: the next one goes below the last",
+			   b->s->at.dialect->name);
+}
+
 /* Finds the parent of the first entry: the one the caller names, or the leaf. */
 static int first_parent(struct grove__batch *b)
 {
@@ -101,6 +108,8 @@ static int first_parent(struct grove__batch *b)
 
 	if (rc)
 		return rc;
+	if (!grove__model_may_follow(s->image, row))
+		return cannot_branch(b);
 	/* an entry without an id cannot be named, so use its nearest ancestor that has one */
 	row = grove__tree_named(sp, row);
 	b->first_row = row;
@@ -128,8 +137,10 @@ static int keep_id(struct grove__batch *b, size_t i, struct grove_slice id)
 static int make_id(struct grove__batch *b, size_t i)
 {
 	char text[40];
-	struct grove_slice id = { text, 0 };
+	struct grove_slice id = { text, grove__model_next_id(b->s->image, b->fresh, text) };
 
+	if (id.len)
+		return keep_id(b, i, id);
 	for (unsigned tries = 0;; tries++) {
 		/* one system call provides sixteen ids */
 		if (b->random_at + 16 > sizeof(b->random)) {
@@ -424,6 +435,10 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 		rc = input_parent(b, in->parent, at, parent);
 	else if (!(b->opt && b->opt->parent))
 		rc = below_call(b, in, at);
+	/* a list has one place for the next entry, and its id */
+	if (!rc && grove__dialect_linear(b->s->at.dialect) &&
+	    (in->id.ptr || !grove__slice_eq(at->parent, b->parent)))
+		rc = cannot_branch(b);
 	if (!rc && in->time.ptr)
 		rc = input_time(b, in->time, at);
 	if (!rc)

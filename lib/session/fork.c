@@ -4,7 +4,7 @@
  * A fork has the whole tree, or the path to one entry. Entries keep their ids and their
  * bytes. On a path, label entries are left out, so entries below them move up one
  * level, and the labels whose target is on the path are written again at the end with
- * their own times.
+ * their own times. A list is copied as it is.
  */
 #include "session/session.h"
 
@@ -131,7 +131,7 @@ static void path_release(struct path *p)
 	free(p->place);
 }
 
-static int path_init(struct path *p, const struct grove__spine *sp, uint32_t leaf)
+static int path_init(struct path *p, const struct grove__spine *sp, uint32_t leaf, bool list)
 {
 	int rc;
 
@@ -145,7 +145,7 @@ static int path_init(struct path *p, const struct grove__spine *sp, uint32_t lea
 		return GROVE_ENOMEM;
 	for (size_t i = 0; i < p->nr_all; i++) {
 		p->place[p->all[i]] = (uint32_t)i + 1;
-		if (grove__spine_kind(sp, p->all[i]) != GROVE_KIND_LABEL)
+		if (list || grove__spine_kind(sp, p->all[i]) != GROVE_KIND_LABEL)
 			p->rows[p->nr++] = p->all[i];
 	}
 	return 0;
@@ -304,7 +304,8 @@ static int copy_path(struct writer *w, uint32_t leaf)
 	struct path p;
 	uint32_t row;
 	size_t i = 0;
-	int rc = path_init(&p, im->spine, leaf);
+	bool list = grove__dialect_linear(im->dialect);
+	int rc = path_init(&p, im->spine, leaf, list);
 
 	if (!rc)
 		labels = grove__labels_new(im->spine);
@@ -315,13 +316,13 @@ static int copy_path(struct writer *w, uint32_t leaf)
 	w->total = p.nr;
 	grove__rows_init(&rows, im, w->s->log, p.rows, p.nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
-		rc = put_row(w, &p, i++, value);
+		rc = list ? put(w, value) : put_row(w, &p, i++, value);
 		if (rc)
 			break;
 	}
 	grove__rows_release(&rows);
 	if (rc == 1)
-		rc = put_labels(w, &p, labels);
+		rc = list ? 0 : put_labels(w, &p, labels);
 	grove__labels_unref(labels);
 	path_release(&p);
 	return rc;

@@ -60,8 +60,7 @@ static int check_end(struct grove_session *s, uint32_t row, struct grove_detail 
 	int rc = grove__model_may_end(s->image, row, grove__session_own_file(s), &why);
 
 	if (rc == 1)
-		return grove__fail(d, GROVE_ENOTSUP, s->at.path, "the leaf cannot be %.60s: %s",
-				   grove__spine_id(s->image->spine, row), why);
+		return grove__fail(d, GROVE_ENOTSUP, s->at.path, "the leaf cannot be %.60s: %s", name_of(s, row), why);
 	return rc ? grove__fail_nomem(d) : 0;
 }
 

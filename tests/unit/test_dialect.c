@@ -158,7 +158,7 @@ static void slots_that_need_each_other_stand_together(void **state)
 		needs(d, "a move is told by the header or by a line", !h != !d->write.relocate);
 		needs(d, "who has no header counts a list to its end", h || d->list.tally);
 		needs(d, "old versions are migrated", !h || d->version < 2 || h->migrate);
-		needs(d, "entries without ids get some", !h || !h->ids_since == !h->migrated_id);
+		needs(d, "entries without ids get some", !d->read.ids_since == !d->read.line_id);
 		needs(d, "the time that is cut is the file's", !d->list.cuts_file_time || d->list.modified_by_file);
 		needs(d, "a sub-agent's log has an owner", !d->paths.own_file == !d->paths.owner);
 		needs(d, "what was billed is looked for", d->usage.billed || !d->usage.nr_members);
@@ -168,6 +168,7 @@ static void slots_that_need_each_other_stand_together(void **state)
 		/* rules choose the conversation, and no slot of a path's */
 		needs(d, "rules say who wrote a line", !r == !d->write.written_by);
 		needs(d, "copies go by the rules' rows", !d->copy || r);
+		needs(d, "a list has no rules", !grove__dialect_linear(d) || !r);
 		needs(d, "rules take the place of a path", !r || (!c->sets && !c->first_kept && !c->edits &&
 								   !c->settle && !c->system));
 	}

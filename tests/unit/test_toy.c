@@ -1,8 +1,9 @@
 /*
  * tests/unit/test_toy.c: a dialect is one file and one row.
  *
- * toy.c is the file, the table below has the row. The library's own table is not
- * linked, since this one defines the same names; nothing in lib/ knows a toy.
+ * toy.c and toy_list.c are such files, the table below has a row for each: one whose logs
+ * are trees, and one whose logs are lists. The library's own table is not linked, since
+ * this one defines the same names; nothing in lib/ knows a toy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +20,10 @@
 #include "../lib/scratch.h"
 #include "../lib/calls.h"
 
-extern const struct grove__dialect dialect_toy;
+extern const struct grove__dialect dialect_toy, dialect_toy_list;
 
-const struct grove__dialect *const grove__dialects[] = { &grove__dialect_pi, &dialect_toy, NULL };
+const struct grove__dialect *const grove__dialects[] = { &grove__dialect_pi, &dialect_toy, &dialect_toy_list,
+							 NULL };
 const struct grove__dialect_defaults grove__dialect_defaults = {
 	.session = &grove__dialect_pi,
 	.remote = &dialect_toy,
@@ -176,6 +178,255 @@ static void a_toy_is_forked_below_other_parents(void **state)
 	grove_session_close(s);
 }
 
+/* ----------------------------------------------------------------- a list */
+
+/* The lines of the session's log, as they are stored. */
+static void expect_lines(struct grove *g, const char *what, const char *lines)
+{
+	struct grove_buf raw = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+
+	assert_int_equal(grove_session_open(g, what, GROVE_OPEN_READ, &s), 0);
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_raw(v, grove_buf_sink(&raw)), 0);
+	assert_string_equal(raw.ptr, lines);
+	grove_buf_release(&raw);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+/* Each entry is below the one before it, and these are the ids. */
+static void expect_list(struct grove_session *s, const char *const *ids, uint32_t nr)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_view *v;
+
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_count(v), nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		assert_int_equal(grove_view_entry(v, i, &e), 0);
+		assert_string_equal(e.id, ids[i]);
+		assert_int_equal(e.parent, i ? i - 1 : GROVE_NO_ENTRY);
+		assert_int_equal(e.flags, 0);
+	}
+	assert_int_equal(grove_view_leaf(v), nr - 1);
+	grove_view_unref(v);
+}
+
+static void expect_context(struct grove_session *s, const char *leaf, const char *messages)
+{
+	struct grove_context_options opt = { .size = sizeof(opt), .leaf = leaf };
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_view *v;
+
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_context(v, &opt, grove_buf_sink(&json)), 0);
+	assert_non_null(strstr(json.ptr, messages));
+	grove_buf_release(&json);
+	grove_view_unref(v);
+}
+
+static int count_problems(void *payload, const struct grove_problem *p)
+{
+	print_message("%s: %s\n", p->kind, p->detail ? p->detail : "");
+	++*(unsigned *)payload;
+	return 0;
+}
+
+static void expect_sound(struct grove *g, const char *what)
+{
+	unsigned nr = 0;
+
+	assert_int_equal(grove_check(g, what, count_problems, &nr, NULL), 0);
+	assert_int_equal(nr, 0);
+}
+
+/* How many entries a word is found in; the last one is in `id`. */
+static size_t found(struct grove *g, const char *words, char id[64])
+{
+	struct grove_search *s;
+	struct grove_hits *h;
+	size_t nr;
+
+	assert_int_equal(grove_search_open(g, GROVE_SEARCH_NO_INDEX, &s), 0);
+	assert_int_equal(grove_search_run(s, words, NULL, &h), 0);
+	nr = grove_hits_count(h);
+	if (nr)
+		snprintf(id, 64, "%s", grove_hits_at(h, nr - 1)->entry_id);
+	grove_hits_free(h);
+	grove_search_close(s);
+	return nr;
+}
+
+#define L1_LINES "{\"list\":\"l1\",\"dir\":\"/w\"}\n{\"who\":\"user\",\"say\":\"hello\"}\n" \
+		 "{\"who\":\"assistant\",\"say\":\"hi\"}\n"
+static const char *const l1_ids[] = { "l1.1", "l1.2", "l1.3", "l1.4" };
+
+static struct grove_session *list_of_two(struct world *w)
+{
+	struct grove_create_options opt = { .size = sizeof(opt), .dialect = "toylist", .id = "l1" };
+	struct grove_session *s;
+
+	assert_int_equal(grove_session_create(w->g, &opt, &s), 0);
+	assert_string_equal(say(s, "{\"role\":\"user\",\"content\":\"hello\"}", NULL), "l1.1");
+	assert_string_equal(say(s, "{\"role\":\"assistant\",\"content\":\"hi\"}", NULL), "l1.2");
+	return s;
+}
+
+static void a_list_is_stored_as_it_is_and_known_by_its_lines(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = list_of_two(w);
+
+	expect_list(s, l1_ids, 2);
+	grove_session_close(s);
+	expect_lines(w->g, "l1", L1_LINES);
+	assert_int_equal(grove_session_open(w->g, "l1", GROVE_OPEN_WRITE, &s), 0);
+	expect_list(s, l1_ids, 2);
+	assert_string_equal(say(s, "{\"role\":\"user\",\"content\":\"more\"}", "l1.2"), "l1.3");
+	expect_list(s, l1_ids, 3);
+	expect_context(s, NULL, "{\"role\":\"assistant\",\"content\":\"hi\"},{\"role\":\"user\",\"content\":\"more\"}]");
+	expect_context(s, "l1.1", "\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]");
+	grove_session_close(s);
+}
+
+static void a_list_has_no_branches(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = list_of_two(w);
+	struct grove_append_options opt = { .size = sizeof(opt), .parent = "l1.1" };
+	struct grove_slice more = grove__slice_str("{\"role\":\"user\",\"content\":\"more\"}");
+	struct grove_detail d;
+
+	assert_int_equal(grove_session_append(s, more, &opt, NULL), GROVE_ENOTSUP);
+	grove_session_error(s, &d);
+	assert_string_equal(d.message, "entries of a toylist session have no ids, and follow one another: "
+				       "the next one goes below the last");
+	assert_int_equal(grove_session_set_leaf(s, "l1.1", LEAF(0), NULL), GROVE_ENOTSUP);
+	grove_session_error(s, &d);
+	assert_string_equal(d.message, "the leaf cannot be l1.1: its entries follow one another");
+	assert_int_equal(grove_session_set_leaf(s, GROVE_ROOT, LEAF(0), NULL), GROVE_ENOTSUP);
+	assert_int_equal(grove_session_set_leaf(s, "l1.2", LEAF(0), NULL), 0);
+	expect_list(s, l1_ids, 2);
+	grove_session_close(s);
+}
+
+/* Ids come from where a line is stored, so what others wrote counts. */
+static void two_writers_of_a_list_give_each_line_one_id(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *a = list_of_two(w), *b;
+	struct grove_append_options later = { .size = sizeof(later), .sync = GROVE_SYNC_NONE };
+
+	assert_int_equal(grove_session_open(w->g, "l1", GROVE_OPEN_WRITE, &b), 0);
+	expect_list(b, l1_ids, 2);
+	assert_string_equal(say(a, "{\"role\":\"user\",\"content\":\"more\"}", NULL), "l1.3");
+	assert_int_equal(grove_session_submit(b, (struct grove_slice[]){ grove__slice_str("{\"role\":\"user\",\"content\":\"most\"}") },
+					      1, &later, NULL), 0);
+	assert_int_equal(grove_session_flush(b, GROVE_SYNC_FLUSH), 0);
+	expect_list(b, l1_ids, 4);
+	assert_int_equal(grove_session_refresh(a), 1);
+	expect_list(a, l1_ids, 4);
+	grove_session_close(a);
+	grove_session_close(b);
+}
+
+static void a_torn_line_of_a_list_counts(void **state)
+{
+	static const char *const ids[] = { "l2.1", "l2.4" };
+	struct world *w = *state;
+	struct grove_session *s;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/x.jsonl", w->dir);
+	file_make(path, "{\"list\":\"l2\",\"dir\":\"/w\"}\n{\"who\":\"user\",\"say\":\"a\"}\n\n{\"who\":\"us");
+	assert_int_equal(grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), 0);
+	assert_string_equal(say(s, "{\"role\":\"user\",\"content\":\"b\"}", NULL), "l2.4");
+	expect_list(s, ids, 2);
+	grove_session_close(s);
+	assert_int_equal(grove_session_open(w->g, path, GROVE_OPEN_READ, &s), 0);
+	expect_list(s, ids, 2);
+	grove_session_close(s);
+}
+
+static void a_list_is_listed_searched_checked_and_forked(void **state)
+{
+	static const char *const ids[] = { "l9.1", "l9.2" };
+	struct world *w = *state;
+	struct grove_session *s = list_of_two(w), *f;
+	struct grove_fork_options whole = { .size = sizeof(whole), .id = "l9" };
+	struct grove_fork_options part = { .size = sizeof(part), .id = "l8", .leaf = "l1.1" };
+	struct grove_list *l;
+	char id[64];
+
+	assert_int_equal(grove_list(w->g, NULL, &l), 0);
+	assert_int_equal(grove_list_count(l), 1);
+	assert_string_equal(grove_list_at(l, 0)->first_message, "hello");
+	assert_int_equal(grove_list_at(l, 0)->message_count, 2);
+	grove_list_free(l);
+	assert_int_equal(found(w->g, "hello", id), 1);
+	assert_string_equal(id, "l1.1");
+	expect_sound(w->g, "l1");
+	assert_int_equal(grove_session_fork(s, &whole, &f), 0);
+	expect_list(f, ids, 2);
+	grove_session_close(f);
+	assert_int_equal(grove_session_fork(s, &part, &f), 0);
+	grove_session_close(f);
+	expect_lines(w->g, "l8", "{\"list\":\"l8\",\"dir\":\"/w\"}\n{\"who\":\"user\",\"say\":\"hello\"}\n");
+	grove_session_close(s);
+}
+
+static void a_damaged_list_is_mended(void **state)
+{
+	struct world *w = *state;
+	struct grove_fix_result fixed = { .size = sizeof(fixed) };
+	char path[300];
+	unsigned nr = 0;
+
+	snprintf(path, sizeof(path), "%s/x.jsonl", w->dir);
+	file_make(path, "{\"list\":\"l2\",\"dir\":\"/w\"}\n{\"who\":\"user\",\"say\":\"a\"}\nnothing\n{\"who\":\"user\",\"say\":\"b\"}\n");
+	assert_int_equal(grove_check(w->g, path, count_problems, &nr, NULL), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(grove_fix(w->g, path, NULL, &fixed), 0);
+	assert_int_equal(fixed.mended, 1);
+	expect_lines(w->g, path, "{\"list\":\"l2\",\"dir\":\"/w\"}\n{\"who\":\"user\",\"say\":\"a\"}\n{\"who\":\"user\",\"say\":\"b\"}\n");
+	expect_sound(w->g, path);
+}
+
+static void a_list_goes_to_a_database_and_back(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf id = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove *g;
+	struct grove_options opt = { .size = sizeof(opt), .cwd = "/w", .getenv = no_variables, .cache = "" };
+	char db[300], dir[300];
+	const char *stores[] = { db };
+
+	grove_session_close(list_of_two(w));
+	snprintf(db, sizeof(db), "sqlite:%s/db", w->dir);
+	snprintf(dir, sizeof(dir), "%s/back", w->dir);
+	if (grove_copy(w->g, "l1", db, &id, &path) == GROVE_ENOTSUP)
+		skip(); /* built without SQLite */
+	opt.home = "/nowhere";
+	opt.stores = stores;
+	opt.nr_stores = 1;
+	assert_int_equal(grove_open(&opt, &g), 0);
+	expect_lines(g, "l1", L1_LINES);
+	expect_sound(g, "l1");
+	assert_int_equal(grove_session_open(g, "l1", GROVE_OPEN_WRITE, &s), 0);
+	expect_list(s, l1_ids, 2);
+	assert_string_equal(say(s, "{\"role\":\"user\",\"content\":\"more\"}", NULL), "l1.3");
+	expect_list(s, l1_ids, 3);
+	grove_session_close(s);
+	assert_int_equal(grove_copy(g, "l1", dir, &id, &path), 0);
+	expect_lines(g, path.ptr, L1_LINES "{\"who\":\"user\",\"say\":\"more\"}\n");
+	grove_close(g);
+	grove_buf_release(&id);
+	grove_buf_release(&path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +436,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(its_tree_and_its_context_are_what_was_appended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_a_toy_cannot_say_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_toy_is_forked_below_other_parents, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_is_stored_as_it_is_and_known_by_its_lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_has_no_branches, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_writers_of_a_list_give_each_line_one_id, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_torn_line_of_a_list_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_is_listed_searched_checked_and_forked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_damaged_list_is_mended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_goes_to_a_database_and_back, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define BIG (64u << 10)
-#define OPENING 32u        /* connections that wait for their first answer at once */
+#define OPENING 32u        /* connections that may wait for their first answer at the same time */
 #define GRACE_NS 5000000000
 
 static int64_t now_ns(void)
@@ -98,7 +98,7 @@ struct peer {
 	int fd;
 	int busy;            /* an answer is due */
 	int streaming;       /* the header of a stream came */
-	int64_t due;         /* ns: when what was asked had to be asked */
+	int64_t due;         /* ns: when the request was due */
 	char in[8192];
 	size_t len;
 	size_t path;         /* which session */
@@ -146,7 +146,7 @@ static void ask_append(struct peer *p, uint64_t nr)
 	ask(p, text, (size_t)n);
 }
 
-/* Reads what is there. Returns whether an answer is complete; what is behind it stays. */
+/* Reads what is there. Returns whether an answer is complete; what follows it stays. */
 static int read_answer(struct peer *p, int *status)
 {
 	ssize_t n = read(p->fd, p->in + p->len, sizeof(p->in) - 1 - p->len);

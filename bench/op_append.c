@@ -1,8 +1,8 @@
 /*
  * op_append.c: appending.
  *
- * The messages are a short prompt and a longer answer, in turn; each is put
- * together within the timed region, as an agent would, with the time of day.
+ * The messages are a short prompt and a longer answer, in turn; each is
+ * composed within the timed region, as an agent would, with the time of day.
  */
 #include "bench.h"
 
@@ -133,7 +133,7 @@ static size_t line_len(const char *p, const char *end)
 	return lf ? (size_t)(lf - p) + 1 : (size_t)(end - p);
 }
 
-/* The lines of a file again, one write(2) each: what the system itself takes. */
+/* Writes the lines of a file again, one write(2) each: what the system alone takes. */
 static int measure_bare(const char *name, const char *path, size_t skip, int sync, double *ms)
 {
 	char copy[4096];
@@ -165,7 +165,7 @@ static int measure_bare(const char *name, const char *path, size_t skip, int syn
 	return fd < 0 ? fail("cannot write %s", copy) : rc;
 }
 
-/* The same lines through the file store: the lock, the look for other writers, the write. */
+/* The same lines through the file store: the lock, the check for other writers, the write. */
 static int measure_store(const char *name, const char *path, double *ms)
 {
 	const struct grove_key key = { "", "stored.jsonl", "" };

@@ -71,7 +71,7 @@ static void do_both(struct memory *m)
 	do_hash(m);
 }
 
-/* GB of bytes, not of letters, a second. */
+/* GB of decoded bytes, not of base64 characters, per second. */
 static void measure(const char *kernel, const char *name, void (*fn)(struct memory *),
 		    struct memory *m)
 {
@@ -126,7 +126,7 @@ static int in_memory(struct grove__blobs *b)
 
 struct puts {
 	size_t n;
-	char *bytes;                   /* n blobs, one behind the other */
+	char *bytes;                   /* n blobs, one after the other */
 	char (*name)[GROVE__BLOB_HASH];
 	char dir[4096];                /* blobs, and bare files among them */
 	struct grove__blobs *b;
@@ -138,7 +138,7 @@ static struct grove_slice blob(const struct puts *p, size_t i)
 	return (struct grove_slice){ p->bytes + i * BLOB, BLOB };
 }
 
-/* What a program without a store would do: no hash, no look, no care. */
+/* What a program without a store would do: it computes no hash and checks nothing. */
 static int write_some(const struct puts *p, size_t from, size_t to)
 {
 	char temp[4200], path[4200];
@@ -229,8 +229,8 @@ static int put_again(struct puts *p, unsigned flags, double *least)
 
 /*
  * A new directory each time, and the old ones stay until the program ends: ext4
- * avoids inodes that were deleted a moment ago, and looking for others is slow.
- * (So is a run soon after another one.)
+ * avoids inodes that were deleted a moment ago, and finding others is slow.
+ * (A run soon after another one is slow for the same reason.)
  */
 static int begin(struct puts *p)
 {
@@ -238,7 +238,7 @@ static int begin(struct puts *p)
 	static unsigned nr;
 
 	snprintf(p->dir, sizeof(p->dir), "%.4000s/blobs%u", scratch(), nr++);
-	sync(); /* what others left to write is not for our account */
+	sync(); /* what other programs still have to write must not be measured */
 	if (mkdir(p->dir, 0700))
 		return fail("cannot make %s", p->dir);
 	return grove__blobs_open(&p->b, p->dir, &d) ? fail("open: %s", d.message) : 0;

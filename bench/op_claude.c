@@ -1,5 +1,5 @@
 /*
- * op_claude.c: Claude Code's transcripts: the conversation, what a list shows,
+ * op_claude.c: Claude Code's transcripts: the conversation, a list's facts,
  * a fork. PATH is the transcript.
  */
 #include "bench.h"
@@ -18,7 +18,7 @@ static int open_claude(struct grove **g, const char *cache)
 	return grove_open(&o, g) ? fail("open: %s", "grove") : 0;
 }
 
-/* Counts the elements of the first array in a document, as it comes. */
+/* Counts the elements of the first array in a document that arrives in pieces. */
 struct counter {
 	uint64_t bytes, nr;
 	int depth, in_string, escaped, done, any;
@@ -71,7 +71,7 @@ static int conversation(struct grove *g, const char *path, struct grove_sink sin
 	return rc ? fail("messages: %s", grove_error_name(rc)) : 0;
 }
 
-/* The same, of a transcript that was opened before, by another process. */
+/* The same for a transcript that another process has opened before. */
 static int kept_conversation(const char *path, uint64_t bytes)
 {
 	struct counter first = { 0 }, again = { 0 };

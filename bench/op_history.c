@@ -1,5 +1,5 @@
 /*
- * op_history.c: prompts in, prompts found again.
+ * op_history.c: adding prompts, and searching them.
  *
  * Three histories of the same prompts: the one that grove wrote, in xcsh's
  * layout, all within a few seconds; one that plain SQLite wrote, in the same

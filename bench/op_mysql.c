@@ -1,9 +1,9 @@
 /*
- * op_mysql.c: sessions on a MySQL or MariaDB server, beside statements that do
- * without grove.
+ * op_mysql.c: sessions on a MySQL or MariaDB server, beside the same
+ * statements without grove.
  *
  * PATH is a URL, mysql://user:password@host:port/database. The database must not
- * be there: it is made, and dropped at the end. The server should have nothing
+ * exist: it is created, and dropped at the end. The server should have nothing
  * else to do. Both sides talk to it over connections of the same kind, in turn,
  * sample by sample; the medians are compared.
  */
@@ -76,7 +76,7 @@ static int statements(struct server *s, uint64_t *n)
 	return ask_sum(s, "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'", n);
 }
 
-/* As the store connects. */
+/* Connects as the store does. */
 static int connect_plain(struct server *s, const struct mysql_place *p)
 {
 	enum mysql_protocol_type tcp = MYSQL_PROTOCOL_TCP;
@@ -286,7 +286,7 @@ static int count_lines(struct server *s, struct grove_session *of, uint64_t shou
 
 /* ------------------------------------------------------ one entry at a time */
 
-/* A session as one row: what others do. */
+/* A session as one row, which is what other stores do. */
 struct whole {
 	MYSQL_STMT *st;
 	MYSQL_BIND bind[2];
@@ -373,7 +373,7 @@ static int large_make(struct server *s, struct large *l, size_t mb)
 	return rc ? rc : fill(l->session, l->lines, LINE);
 }
 
-/* To ours, and to the same as one row, in turn. */
+/* Appends to grove's session and to the one in one row, in turn. */
 static int append_turns(struct server *s, struct large *l, size_t n)
 {
 	struct samples ours = { .nr = 0 }, theirs = { .nr = 0 };
@@ -401,8 +401,8 @@ static int append_turns(struct server *s, struct large *l, size_t n)
 }
 
 /*
- * Is an append to the larger one slower? Ours alone: what a statement of 60 MB
- * leaves behind for the server to do falls on those after it.
+ * Is an append to the larger session slower? Only grove's are timed: a statement of 60 MB
+ * leaves the server work that slows down the statements after it.
  */
 static int append_alone(struct large *a, struct large *b, size_t n)
 {

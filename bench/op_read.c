@@ -1,5 +1,5 @@
 /*
- * op_read.c: opening, what is asked of an open session, forks and lists.
+ * op_read.c: opening sessions, reading them, forks and lists.
  */
 #include "bench.h"
 
@@ -58,7 +58,7 @@ static int measure_context(struct grove_view *v)
 		double start, took;
 		int rc;
 
-		/* A new buffer each time: to fill it is part of the work. */
+		/* A new buffer each time: filling it is part of the work. */
 		grove_buf_release(&out);
 		start = now_ms();
 		rc = grove_view_context(v, NULL, grove_buf_sink(&out));
@@ -156,7 +156,7 @@ static int measure_tree(struct grove_view *v)
 
 /* ---------------------------------------------------------------------- fork */
 
-/* Entries that say something; labels are made anew in a fork. */
+/* Entries other than labels, which a fork writes anew. */
 static size_t without_labels(const struct grove_view *v, const uint32_t *path, size_t nr)
 {
 	size_t kept = 0;
@@ -235,7 +235,7 @@ static int measure_reopen(const char *path)
 	int rc = 0;
 
 	snprintf(cache, sizeof(cache), "%s/cache", scratch());
-	/* the first one keeps what it found */
+	/* the first one fills the cache */
 	for (int i = 0; i < 2 && !rc; i++) {
 		struct grove_session *s = NULL;
 		struct grove_view *v = NULL;
@@ -274,7 +274,7 @@ int op_open(const char *path, size_t n)
 	(void)n;
 	if (stat(path, &before))
 		return fail("cannot read %s", path);
-	/* From nothing, kept by nobody, to a view of everything: handle, session, index, labels. */
+	/* From nothing, without a cache, to a complete view: handle, session, index, labels. */
 	cpu = cpu_ms();
 	start = now_ms();
 	rc = fail_world(g, grove_open(&o, &g), "world");

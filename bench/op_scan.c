@@ -23,7 +23,7 @@ static const struct grove__json_member members[] = {
 struct tally {
 	size_t values;
 	size_t other;
-	uint64_t spans; /* so that nobody may leave the work out */
+	uint64_t spans; /* used, so that the compiler cannot drop the work */
 };
 
 static struct grove__json_want want;

@@ -1,5 +1,5 @@
 /*
- * op_search.c: an index of all sessions in PATH made from nothing, and asked.
+ * op_search.c: builds an index of all sessions in PATH, and queries it.
  *
  * The mix is 200 words of the index, spread evenly over the logarithm of how often
  * it has them: from those that are in one text to those that are nearly everywhere.
@@ -65,7 +65,7 @@ static int add_text(void *payload, const struct grove__search_doc *doc)
 	return 0;
 }
 
-/* How much text there is. */
+/* How much text was indexed. */
 static double text_bytes(struct grove *g, const struct grove_search *s)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -102,7 +102,7 @@ static int choose(sqlite3 *db, struct words *w)
 		return fail("no words: %s", sqlite3_errmsg(db));
 	bad = sqlite3_prepare_v2(db, "SELECT term FROM frequency WHERE doc >= "
 				     "exp(ln(?1) * ?2 / 199.0) ORDER BY doc, term LIMIT 1 OFFSET ?3", -1, &st, NULL);
-	/* a library without mathematics: by rank among what there is */
+	/* without libm: by rank */
 	if (bad)
 		bad = sqlite3_prepare_v2(db, "SELECT term FROM frequency WHERE doc >= ?1 * ?2 * ?2 * ?2 / 8000000 "
 					     "ORDER BY doc, term LIMIT 1 OFFSET ?3", -1, &st, NULL);

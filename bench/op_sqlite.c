@@ -2,7 +2,7 @@
  * op_sqlite.c: lines into an SQLite store, beside SQLite alone and a plain file.
  *
  * The same rows go into the same tables twice: through the store, and by one
- * prepared statement without any questions asked. One by one and durable they
+ * prepared statement without any checks. One by one and durable they
  * are compared with what the file system does: write(2) and fdatasync(2) of the
  * same lines. Each is done in turn, several times; the best time counts.
  */
@@ -370,7 +370,7 @@ static int one_context(const char *store, double *best, uint64_t *bytes)
 	return rc;
 }
 
-/* The same session as a file, in SQLite and, if `url` is one, on a server: in turn, nothing kept. */
+/* The same session as a file, in SQLite and, if `url` is one, on a server: in turn, without a cache. */
 int op_sqlite_context(const char *url, size_t n)
 {
 	char file[4200], db[4200];

@@ -1,5 +1,5 @@
 /*
- * op_usage.c: what all sessions used, when nothing is remembered and when all is.
+ * op_usage.c: the usage of all sessions, with an empty cache and with a full one.
  */
 #include "bench.h"
 
@@ -17,7 +17,7 @@ static void count_skipped(void *payload, const struct grove_detail *why)
 	++*(uint64_t *)payload;
 }
 
-/* With what a program needs to begin; "" for `cache`: nothing is remembered. */
+/* Includes what a program needs to start; "" for `cache`: no cache. */
 static int measure(const char *path, const char *cache, double *ms, struct answer *a)
 {
 	const char *const stores[] = { path };

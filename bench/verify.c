@@ -1,14 +1,14 @@
 /*
- * verify.c: was the work done?
+ * verify.c: is the answer right?
  *
  * A fast answer counts only if it is the right one. The log is read again here,
  * line by line and with none of grove's own code, and compared with what the
  * view holds: how many entries, which leaf, which labels, and a thousand ids,
  * drawn at random, found at the lines where they stand. A manifest beside the
- * log (PATH.manifest.json, as bench/gen writes it) adds what the one who made
- * the log knows of it.
+ * log (PATH.manifest.json, as bench/gen writes it) adds what the generator of
+ * the log knows about it.
  *
- * The reader knows no more JSON than these logs need: members without blanks,
+ * The reader understands only the JSON of these logs: members without blanks,
  * ids without escapes, as JSON.stringify writes them.
  */
 #include "bench.h"
@@ -224,7 +224,7 @@ static int verify_manifest(const char *json, const struct reading *r, struct gro
 	char text[256];
 
 	grove_view_counts(v, &c);
-	/* What is told counts the header too. */
+	/* The reported number includes the header. */
 	if (!told(json, "entries", text, sizeof(text)) || c.entries + 1 != strtoull(text, NULL, 10))
 		return fail("%llu entries and a header, the manifest says %s",
 			    (unsigned long long)c.entries, text);

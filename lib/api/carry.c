@@ -117,9 +117,9 @@ int grove_carry_line(struct grove_carry *c, struct grove_slice line, uint64_t se
 			     ? grove__fail_nomem(&d) : 0;
 	}
 	o.kind = l.kind;
-	o.id = l.rec.id;
-	o.parent = l.rec.parent;
-	o.cwd = l.kind == GROVE_CARRY_LINE_HEADER && l.h.cwd ? grove__slice_str(l.h.cwd) : l.e.cwd;
+	o.id = l.as.rec.id;
+	o.parent = l.as.rec.parent;
+	o.cwd = l.kind == GROVE_CARRY_LINE_HEADER && l.as.h.cwd ? grove__slice_str(l.as.h.cwd) : l.as.e.cwd;
 	grove__sized_give(out, &o, sizeof(o));
 	return told(c, rc, &d);
 }

@@ -776,9 +776,10 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 static struct grove__root *root_of(struct grove *g, const struct grove__where *at,
 				   struct grove__root *own)
 {
-	for (size_t i = 0; i < g->nr_roots; i++)
-		if (g->roots[i].store == at->store)
-			return &g->roots[i];
+	struct grove__root *root = grove__root_with(g, at->store);
+
+	if (root)
+		return root;
 	*own = (struct grove__root){ .store = at->store, .dialect = at->dialect, .agent = at->agent };
 	return own;
 }

@@ -53,6 +53,33 @@ static inline bool grove__lines_more(const struct grove__lines *r)
 
 /* records.c: lines as records, with what the dialect finds in them */
 
+/* What a line is. */
+struct grove__record_read {
+	enum grove__json_verdict verdict;
+	struct grove__json_line json;
+	bool whole;                      /* the line is one object, and nothing else */
+	enum grove__line_class class;    /* of a value: a header, the slot in front, an entry, … */
+	struct grove__entry e;           /* of an entry */
+	struct grove__header h;          /* of a header */
+	struct grove_store_record rec;   /* as a store has it */
+};
+
+/*
+ * Reads a line, which is followed by GROVE__JSON_PAD readable bytes. Texts that had to be
+ * unescaped go to `texts`. `first`: there was no value before it. GROVE_ENOMEM.
+ */
+int grove__records_read(const struct grove__dialect *dialect, const struct grove__json_want *want,
+			struct grove_slice line, bool first, struct grove__arena *texts,
+			struct grove__record_read *out);
+/*
+ * Copies lines to where they can be scanned: `text`, which the caller releases, as it frees
+ * *out, the lines there. GROVE_ENOMEM.
+ */
+int grove__records_copy(const struct grove_slice *lines, size_t nr, struct grove_buf *text,
+			struct grove_slice **out);
+/* Returns the agent that wrote such lines, by the first that shows it; NULL if none does. */
+const struct grove__dialect *grove__records_dialect(const struct grove_slice *lines, size_t nr);
+
 struct grove__records {
 	const struct grove__dialect *dialect;
 	struct grove__json_want want;

@@ -6,6 +6,8 @@
  */
 #include "image/lines.h"
 
+#include <stdlib.h>
+
 void grove__records_init(struct grove__records *r, const struct grove__dialect *dialect)
 {
 	memset(r, 0, sizeof(*r));
@@ -29,53 +31,77 @@ static int64_t time_or_none(int64_t time)
 	return time == GROVE_NO_TIME ? 0 : time;
 }
 
+int grove__records_read(const struct grove__dialect *dialect, const struct grove__json_want *want,
+			struct grove_slice line, bool first, struct grove__arena *texts,
+			struct grove__record_read *out)
+{
+	size_t mark = first && grove__runs_marked(line.ptr, line.len) ? 3 : 0;
+	const char *p = line.ptr + mark;
+	struct grove_store_record *rec = &out->rec;
+
+	memset(out, 0, sizeof(*out));
+	rec->line = line;
+	out->verdict = grove__json_scan(want, p, line.len - mark, true, &out->json);
+	out->whole = out->verdict == JSON_VALUE && out->json.type == JSON_OBJECT && out->json.len == line.len - mark;
+	if (out->verdict != JSON_VALUE)
+		return out->verdict == JSON_NOMEM ? GROVE_ENOMEM : 0;
+	out->class = dialect->read.index(&out->json, p, texts, &out->e);
+	if (out->class == LINE_HEADER && !texts->failed)
+		dialect->header->read(&out->json, p, texts, &out->h);
+	if (texts->failed)
+		return GROVE_ENOMEM;
+	if (out->class == LINE_SLOT && !first)
+		out->class = LINE_ENTRY;
+	if (out->class == LINE_HEADER) {
+		rec->kind = GROVE_KIND_HEADER;
+		rec->time = time_or_none(out->h.time);
+	} else if (out->class == LINE_ENTRY) {
+		rec->kind = out->e.kind;
+		rec->role = out->e.role;
+		rec->time = time_or_none(out->e.time);
+		if (out->e.has_id)
+			rec->id = out->e.id;
+		if (out->e.parent_is == PARENT_NAMED)
+			rec->parent = out->e.parent;
+	}
+	return 0;
+}
+
 int grove__records_fill(struct grove__records *r, struct grove_slice line,
 			struct grove_store_record *out)
 {
-	struct grove__json_line l;
-	struct grove__header h;
-	struct grove__entry e;
-	size_t mark = !r->any && grove__runs_marked(line.ptr, line.len) ? 3 : 0;
-	const char *p = line.ptr + mark;
-	enum grove__line_class class;
-	bool first = !r->any;
+	struct grove__record_read read;
+	int rc = grove__records_read(r->dialect, &r->want, line, !r->any, &r->tmp, &read);
 
-	*out = (struct grove_store_record){ .line = line };
-	switch (grove__json_scan(&r->want, p, line.len - mark, true, &l)) {
-	case JSON_VALUE:
-		break;
-	case JSON_NOMEM:
+	r->any |= read.verdict == JSON_VALUE;
+	*out = read.rec;
+	return rc;
+}
+
+int grove__records_copy(const struct grove_slice *lines, size_t nr, struct grove_buf *text,
+			struct grove_slice **out)
+{
+	struct grove_slice *own = *out = calloc(nr + 1, sizeof(*own));
+	size_t len = GROVE__JSON_PAD;
+
+	for (size_t i = 0; i < nr; i++)
+		len += lines[i].len + 1;
+	if (!own || grove__buf_reserve(text, len))
 		return GROVE_ENOMEM;
-	default:
-		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		own[i] = grove__slice(text->ptr + text->len, lines[i].len);
+		grove__buf_add_slice(text, lines[i]);
+		grove__buf_add_char(text, '\n');
 	}
-	r->any = true;
-	class = r->dialect->read.index(&l, p, &r->tmp, &e);
-	if (r->tmp.failed)
-		return GROVE_ENOMEM;
-	switch (class) {
-	case LINE_HEADER:
-		r->dialect->header->read(&l, p, &r->tmp, &h);
-		if (r->tmp.failed)
-			return GROVE_ENOMEM;
-		out->kind = GROVE_KIND_HEADER;
-		out->time = time_or_none(h.time);
-		return 0;
-	case LINE_SLOT:
-		if (first)
-			return 0;
-		break;
-	case LINE_ENTRY:
-		break;
-	default:
-		return 0;
-	}
-	out->kind = e.kind;
-	out->role = e.role;
-	out->time = time_or_none(e.time);
-	if (e.has_id)
-		out->id = e.id;
-	if (e.parent_is == PARENT_NAMED)
-		out->parent = e.parent;
+	memset(text->ptr + text->len, 0, GROVE__JSON_PAD);
 	return 0;
+}
+
+const struct grove__dialect *grove__records_dialect(const struct grove_slice *lines, size_t nr)
+{
+	const struct grove__dialect *found = NULL;
+
+	for (size_t i = 0; i < nr && !found; i++)
+		found = grove__dialect_recognise(lines[i]);
+	return found;
 }

@@ -49,26 +49,6 @@ static bool counts(const struct grove_log_options *opt)
 	return opt->flags & (GROVE_LOG_IF_SEQ | GROVE_LOG_COUNT);
 }
 
-/* Copies the lines to where they can be scanned. */
-static int copy_lines(struct adding *a)
-{
-	size_t len = GROVE__JSON_PAD;
-
-	for (size_t i = 0; i < a->nr; i++)
-		len += a->lines[i].len + 1;
-	a->own = calloc(a->nr + 1, sizeof(*a->own));
-	if (!a->own || grove__buf_reserve(&a->text, len))
-		return grove__fail_nomem(a->d);
-	for (size_t i = 0; i < a->nr; i++) {
-		a->own[i] = grove__slice(a->text.ptr + a->text.len, a->lines[i].len);
-		grove__buf_add_slice(&a->text, a->lines[i]);
-		grove__buf_add_char(&a->text, '\n');
-	}
-	memset(a->text.ptr + a->text.len, 0, GROVE__JSON_PAD);
-	a->lines = a->own;
-	return 0;
-}
-
 static int find_ids(struct adding *a)
 {
 	struct grove__keyed_ids *known = &a->l->ids;
@@ -95,9 +75,11 @@ static int init(struct adding *a)
 	a->from = calloc(a->nr + 1, sizeof(*a->from));
 	if (!a->rec || !a->from)
 		return grove__fail_nomem(a->d);
-	if (a->opt->id_member || a->l->columns)
-		rc = copy_lines(a);
-	return rc ? rc : find_ids(a);
+	if (a->opt->id_member || a->l->columns) {
+		rc = grove__records_copy(a->lines, a->nr, &a->text, &a->own);
+		a->lines = a->own;
+	}
+	return rc ? grove__fail_nomem(a->d) : find_ids(a);
 }
 
 static void release(struct adding *a)
@@ -114,16 +96,6 @@ static void release(struct adding *a)
 }
 
 /* -------------------------------------------------------- reading lines */
-
-/* Returns the agent that wrote these lines, by the first that shows it. */
-static const struct grove__dialect *dialect_of(const struct grove_slice *lines, size_t nr)
-{
-	const struct grove__dialect *found = NULL;
-
-	for (size_t i = 0; i < nr && !found; i++)
-		found = grove__dialect_recognise(lines[i]);
-	return found;
-}
 
 /*
  * Stores with columns need to know what each line is and which agent wrote the log, which
@@ -142,7 +114,7 @@ static int find_dialect(struct adding *a)
 	if (!l->dialect && !tell)
 		rc = grove__peek_told_dialect(l->held->log, &l->dialect, a->d);
 	if (!rc && !l->dialect) {
-		l->dialect = dialect_of(a->lines, a->nr);
+		l->dialect = grove__records_dialect(a->lines, a->nr);
 		tell = true;
 	}
 	if (!rc && l->dialect && tell)
@@ -445,7 +417,7 @@ static int replace_once(struct replacing *r)
 	unsigned flags = a->opt->flags & GROVE__KEYED_FORCE ? GROVE_STORE_FORCE : 0;
 	const struct grove__dialect *was = l->dialect;
 	/* only these lines were copied to where they can be scanned */
-	const struct grove__dialect *now = l->columns ? dialect_of(a->lines, a->nr) : NULL;
+	const struct grove__dialect *now = l->columns ? grove__records_dialect(a->lines, a->nr) : NULL;
 	int rc = grove__keyed_have(l, false, a->d);
 
 	if (rc == GROVE_ENOTFOUND)

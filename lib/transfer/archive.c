@@ -381,14 +381,6 @@ static int add_root(struct archiver *a, struct grove__root *root)
 	return rc;
 }
 
-static struct grove__root *root_with(struct grove *g, const struct grove_store *st)
-{
-	for (size_t i = 0; i < g->nr_roots; i++)
-		if (g->roots[i].store == st)
-			return &g->roots[i];
-	return NULL;
-}
-
 /*
  * A file in the directory of a session belongs to it: that session is archived. Returns
  * 1 if it is in no known place.
@@ -449,7 +441,7 @@ static int add_named(struct archiver *a, const char *what, struct grove__where *
 		if (rc <= 0)
 			return rc;
 	}
-	t = (struct todo){ .root = root_with(a->g, at->store), .from = at->store,
+	t = (struct todo){ .root = grove__root_with(a->g, at->store), .from = at->store,
 			   .project = strdup(at->project), .session = strdup(at->session) };
 	if ((at->own_store && at->path && !(t.to_project = own_project(at->path))) ||
 	    (!grove__jsonl_has_suffix(at->session) && !(t.to_session = with_ending(at->session)))) {

@@ -85,12 +85,33 @@ int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh);
 /* Reads `log` of either store; if both are files, returns lines of any length. */
 int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
 			 struct grove_store_log *log, uint64_t until);
+/* A log beside the one that it was copied from, or is to be. */
+enum grove__compared {
+	GROVE__COMPARED_SAME,
+	GROVE__COMPARED_GROWN,     /* the source continues */
+	GROVE__COMPARED_COMPLETED, /* the last line of the copy was half of one */
+	GROVE__COMPARED_SHORTER,   /* the source ends earlier, or with half of a line that the copy has */
+	GROVE__COMPARED_CHANGED
+};
+
 /*
- * Appends the current line, which is long, at *tail, and advances that; first the blobs
- * it refers to.
+ * Compares line by line. If the source continues, `line` is the first one that the copy lacks.
+ * `open`: the last line of the copy may be half of one.
  */
-int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log,
-			const struct grove__lines *r, uint64_t *tail, bool blobs);
+int grove__archive_compare(struct grove__lines *src, struct grove__lines *copy, bool open,
+			   enum grove__compared *out, struct grove_slice *line);
+
+/* Lines on their way to a log. */
+struct grove__archive_lines_to {
+	struct grove_store_log *log;
+	uint64_t tail;                   /* where they are appended */
+	struct grove__records *records;  /* for stores with columns; NULL: there are none */
+	bool blobs;                      /* what a line refers to is stored before it */
+	uint64_t stored;                 /* lines so far, also after a failure */
+};
+/* Appends `line` and all that follow it in `r`. */
+int grove__archive_append(struct grove__archiver *k, struct grove__archive_lines_to *to,
+			  struct grove__lines *r, struct grove_slice line);
 /* Gives a file the time of its source. */
 int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns);
 /* Lists what belongs to the session, in the archive and at its source. */

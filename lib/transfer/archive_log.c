@@ -33,47 +33,43 @@
 
 /* --- comparing --- */
 
-enum change { SAME, GROWN, COMPLETED, CHANGED };
-
-/*
- * Compares with the archive's own lines. If the source continues, `line` is the first
- * new one. `open`: the archive's last line may be half of one.
- */
-static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool open, enum change *out,
-			struct grove_slice *line)
+int grove__archive_compare(struct grove__lines *src, struct grove__lines *copy, bool open,
+			   enum grove__compared *out, struct grove_slice *line)
 {
 	struct grove_slice have;
 	int a, b;
 
 	for (;;) {
-		b = grove__lines_next(dst, &have);
+		b = grove__lines_next(copy, &have);
 		if (b < 0)
 			return b;
 		a = grove__lines_next(src, line);
 		if (a < 0)
 			return a;
 		if (a || b) {
-			*out = a && b ? SAME : b ? GROWN : CHANGED;
+			*out = a && b ? GROVE__COMPARED_SAME : b ? GROVE__COMPARED_GROWN : GROVE__COMPARED_SHORTER;
 			return 0;
 		}
-		a = grove__lines_begins(src, *line, dst, have);
+		a = grove__lines_begins(src, *line, copy, have);
 		if (a < 0)
 			return a;
-		if (a && src->len == dst->len)
-			continue;
-		*out = CHANGED;
-		if (a && (open || dst->open)) {
-			b = grove__lines_next(dst, &have);
-			if (b < 0)
-				return b;
-			*out = b ? COMPLETED : CHANGED;
-		}
-		return 0;
+		if (!a || src->len != copy->len)
+			break;
 	}
+	*out = GROVE__COMPARED_CHANGED;
+	b = src->open ? grove__lines_begins(copy, have, src, *line) : 0;
+	if (b == 1)
+		*out = GROVE__COMPARED_SHORTER;
+	if (b || !a || (!open && !copy->open))
+		return b < 0 ? b : 0;
+	b = grove__lines_next(copy, &have);
+	if (b == 1)
+		*out = GROVE__COMPARED_COMPLETED;
+	return b < 0 ? b : 0;
 }
 
 /* Compares with what the note says about the archive's lines. */
-static int compare_note(struct grove__lines *src, const struct grove__note_log *note, enum change *out,
+static int compare_note(struct grove__lines *src, const struct grove__note_log *note, enum grove__compared *out,
 			struct grove_slice *line)
 {
 	int rc = 0;
@@ -83,40 +79,17 @@ static int compare_note(struct grove__lines *src, const struct grove__note_log *
 	if (rc < 0)
 		return rc;
 	if (rc || src->bytes != note->bytes || src->crc != note->crc) {
-		*out = CHANGED;
+		*out = GROVE__COMPARED_CHANGED;
 		return 0;
 	}
 	rc = grove__lines_next(src, line);
 	if (rc < 0)
 		return rc;
-	*out = rc ? SAME : GROWN;
+	*out = rc ? GROVE__COMPARED_SAME : GROVE__COMPARED_GROWN;
 	return 0;
 }
 
 /* --- storing --- */
-
-/* Lines being appended to a log of the archive. */
-struct batch {
-	struct grove__archiver *k;
-	struct grove_store_log *log;
-	uint64_t tail;
-	struct grove_store_record rec[BATCH_LINES];
-	size_t nr;
-};
-
-static int flush(struct batch *b)
-{
-	struct grove_store_appended done;
-	int rc;
-
-	if (!b->nr)
-		return 0;
-	rc = grove__log_append(b->log, b->rec, b->nr, b->tail, GROVE_SYNC_NONE, &done, b->k->d);
-	if (!rc)
-		b->tail = done.tail;
-	b->nr = 0;
-	return rc ? rc : grove__archive_go_on(b->k);
-}
 
 int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
 			 struct grove_store_log *log, uint64_t until)
@@ -148,52 +121,88 @@ static int long_blobs(struct grove__archiver *k, const struct grove__lines *r)
 	return rc;
 }
 
-int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log,
-			const struct grove__lines *r, uint64_t *tail, bool blobs)
+/* Appends the current line, which is long. */
+static int append_long(struct grove__archiver *k, struct grove__archive_lines_to *to, const struct grove__lines *r)
 {
 	struct grove_store_appended done;
-	int rc = blobs ? long_blobs(k, r) : 0;
+	int rc = to->blobs ? long_blobs(k, r) : 0;
 
 	if (!rc)
-		rc = grove__store_jsonl_append_long(log, r->runs.log, r->at, r->len, *tail, &done, k->d);
+		rc = grove__store_jsonl_append_long(to->log, r->runs.log, r->at, r->len, to->tail, &done, k->d);
 	if (rc)
 		return rc;
-	*tail = done.tail;
+	to->tail = done.tail;
+	to->stored++;
 	return grove__archive_go_on(k);
 }
 
-/* Appends `line` and all that follow it in `r`; each blob before the line that refers to it. */
+struct batch {
+	struct grove_store_record rec[BATCH_LINES];
+	size_t nr;
+};
+
+static int flush(struct grove__archiver *k, struct grove__archive_lines_to *to, struct batch *b)
+{
+	struct grove_store_appended done;
+	int rc;
+
+	if (!b->nr)
+		return 0;
+	rc = grove__log_append(to->log, b->rec, b->nr, to->tail, GROVE_SYNC_NONE, &done, k->d);
+	if (!rc) {
+		to->tail = done.tail;
+		to->stored += b->nr;
+	}
+	b->nr = 0;
+	if (to->records)
+		grove__records_clear(to->records);
+	return rc ? rc : grove__archive_go_on(k);
+}
+
+static int add_line(struct grove__archiver *k, struct grove__archive_lines_to *to, struct batch *b,
+		    struct grove_slice line)
+{
+	struct grove_store_record *rec = &b->rec[b->nr];
+	int rc = to->blobs ? grove__archive_blobs(k, line) : 0;
+
+	*rec = (struct grove_store_record){ .line = line };
+	if (!rc && to->records && grove__records_fill(to->records, line, rec))
+		rc = grove__fail_nomem(k->d);
+	b->nr += !rc;
+	return rc;
+}
+
+int grove__archive_append(struct grove__archiver *k, struct grove__archive_lines_to *to,
+			  struct grove__lines *r, struct grove_slice line)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	int rc = b ? 0 : grove__fail_nomem(k->d);
+
+	while (!rc) {
+		if (r->is_long) {
+			rc = flush(k, to, b);
+			rc = rc ? rc : append_long(k, to, r);
+		} else {
+			rc = add_line(k, to, b, line);
+			/* the buffer of these lines is about to be reused */
+			if (!rc && (b->nr == BATCH_LINES || !grove__lines_more(r)))
+				rc = flush(k, to, b);
+		}
+		rc = rc ? rc : grove__lines_next(r, &line);
+	}
+	if (rc == 1)
+		rc = flush(k, to, b);
+	free(b);
+	return rc;
+}
+
+/* The same for a log of the archive, which is on disk then. */
 static int append_rest(struct grove__archiver *k, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line, bool blobs)
 {
-	struct batch *b = calloc(1, sizeof(*b));
-	int rc;
+	struct grove__archive_lines_to to = { .log = log, .tail = tail, .blobs = blobs };
+	int rc = grove__archive_append(k, &to, r, line);
 
-	if (!b)
-		return grove__fail_nomem(k->d);
-	b->k = k;
-	b->log = log;
-	b->tail = tail;
-	do {
-		if (r->is_long) {
-			rc = flush(b);
-			rc = rc ? rc : grove__archive_long(k, log, r, &b->tail, blobs);
-			rc = rc ? rc : grove__lines_next(r, &line);
-			continue;
-		}
-		rc = blobs ? grove__archive_blobs(k, line) : 0;
-		if (rc)
-			break;
-		b->rec[b->nr++] = (struct grove_store_record){ .line = line };
-		/* the buffer of these lines is about to be reused */
-		if (b->nr == BATCH_LINES || !grove__lines_more(r))
-			rc = flush(b);
-		if (!rc)
-			rc = grove__lines_next(r, &line);
-	} while (!rc);
-	if (rc == 1)
-		rc = flush(b);
-	free(b);
 	return rc ? rc : grove__log_sync(log, k->d);
 }
 
@@ -320,7 +329,7 @@ static bool untouched(const struct pair *p, const struct grove__note_log *note)
 }
 
 static int compare(struct grove__archiver *k, struct pair *p, struct grove__lines *src,
-		   const struct grove__note_log *note, enum change *change,
+		   const struct grove__note_log *note, enum grove__compared *change,
 		   struct grove_slice *line)
 {
 	struct grove__lines dst;
@@ -329,19 +338,22 @@ static int compare(struct grove__archiver *k, struct pair *p, struct grove__line
 	/* there is nothing yet, and a dry run has not made it */
 	if (!p->dst) {
 		rc = grove__lines_next(src, line);
-		*change = rc == 1 ? SAME : GROWN;
+		*change = rc == 1 ? GROVE__COMPARED_SAME : GROVE__COMPARED_GROWN;
 		return rc == 1 ? 0 : rc;
 	}
 	if (note->lines && !note->open && note->bytes == p->to.bytes)
 		return compare_note(src, note, change, line);
 	rc = grove__archive_lines(k, &dst, p->dst, p->to.tail);
 	if (!rc)
-		rc = compare_logs(src, &dst, note->open, change, line);
+		rc = grove__archive_compare(src, &dst, note->open, change, line);
+	/* what the source has no longer stays elsewhere */
+	if (!rc && *change == GROVE__COMPARED_SHORTER)
+		*change = GROVE__COMPARED_CHANGED;
 	/* half of a long line is truncated, and it is appended as a whole */
-	if (!rc && *change == COMPLETED && src->is_long && !k->dry) {
+	if (!rc && *change == GROVE__COMPARED_COMPLETED && src->is_long && !k->dry) {
 		rc = grove__log_cut(p->dst, dst.at, p->to.tail, GROVE_SYNC_NONE, k->d);
 		p->to.tail = dst.at;
-		*change = GROWN;
+		*change = GROVE__COMPARED_GROWN;
 	}
 	grove__lines_release(&dst);
 	return rc;
@@ -382,17 +394,17 @@ static int count_rest(struct grove__archiver *k, struct grove__lines *src, struc
 
 /* Makes the archived log what the source is. */
 static int store(struct grove__archiver *k, const char *sub, struct pair *p, struct grove__lines *src,
-		 enum change change, struct grove_slice line)
+		 enum grove__compared change, struct grove_slice line)
 {
-	if (change == SAME)
+	if (change == GROVE__COMPARED_SAME)
 		return 0;
 	if (k->dry) {
-		k->kept |= change == CHANGED;
+		k->kept |= change == GROVE__COMPARED_CHANGED;
 		return count_rest(k, src, line);
 	}
-	if (change == GROWN)
+	if (change == GROVE__COMPARED_GROWN)
 		return append_rest(k, p->dst, p->to.tail, src, line, true);
-	return change == CHANGED ? take_over(k, sub, p->dst, p->to.tail, src)
+	return change == GROVE__COMPARED_CHANGED ? take_over(k, sub, p->dst, p->to.tail, src)
 				 : write_anew(k, p->dst, p->to.tail, src);
 }
 
@@ -401,24 +413,24 @@ static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
 {
 	struct grove_slice line = { NULL, 0 };
 	struct grove__lines src;
-	enum change change = SAME;
+	enum grove__compared change = GROVE__COMPARED_SAME;
 	uint64_t before, bytes;
 	int rc = grove__archive_lines(k, &src, p->src, p->from.tail);
 
 	if (!rc)
 		rc = compare(k, p, &src, note, &change, &line);
-	before = change == GROWN || change == COMPLETED ? src.lines - 1 : 0;
+	before = change == GROVE__COMPARED_GROWN || change == GROVE__COMPARED_COMPLETED ? src.lines - 1 : 0;
 	bytes = before ? src.bytes - src.len - 1 : 0;
 	rc = rc ? rc : store(k, sub, p, &src, change, line);
 	if (!rc) {
-		if (change != SAME) {
+		if (change != GROVE__COMPARED_SAME) {
 			k->out->lines += src.lines - before;
 			k->out->bytes += src.bytes - bytes;
 		}
 		if (fresh)
 			*fresh = !p->to.bytes;
 		take_note(note, p, &src);
-		if (change != SAME && !k->dry)
+		if (change != GROVE__COMPARED_SAME && !k->dry)
 			rc = grove__archive_time(k, sub, p->from.mtime_ns);
 	}
 	grove__lines_release(&src);

@@ -353,60 +353,30 @@ int grove__carry_about(struct grove_carry *c, struct grove_carry_about *out, str
 
 /* -------------------------------------------------------------------- lines */
 
-static void fill_entry(struct grove__carry_line *out)
+static enum grove_carry_kind kind_of(const struct grove__record_read *r)
 {
-	const struct grove__entry *e = &out->e;
-
-	out->rec.kind = e->kind;
-	out->rec.role = e->role;
-	out->rec.time = e->time == GROVE_NO_TIME ? 0 : e->time;
-	if (e->has_id)
-		out->rec.id = e->id;
-	if (e->parent_is == PARENT_NAMED)
-		out->rec.parent = e->parent;
-	out->kind = e->leaf_mark || e->says_leaf ? GROVE_CARRY_LINE_LEAF
-		    : e->has_id			 ? GROVE_CARRY_LINE_ENTRY
-						 : GROVE_CARRY_LINE_PLAIN;
+	if (r->verdict == JSON_BLANK)
+		return GROVE_CARRY_LINE_BLANK;
+	if (!r->whole)
+		return GROVE_CARRY_LINE_BAD;
+	if (r->class == LINE_HEADER || r->class == LINE_SLOT)
+		return GROVE_CARRY_LINE_HEADER;
+	if (r->class != LINE_ENTRY)
+		return GROVE_CARRY_LINE_PLAIN;
+	return r->e.leaf_mark || r->e.says_leaf ? GROVE_CARRY_LINE_LEAF
+	       : r->e.has_id			? GROVE_CARRY_LINE_ENTRY
+						: GROVE_CARRY_LINE_PLAIN;
 }
 
 int grove__carry_classify(const struct grove_carry *c, struct grove_slice line, bool first,
 			  struct grove__arena *texts, struct grove__carry_line *out)
 {
-	const struct grove__dialect *dialect = c->at.dialect;
-	size_t mark = first && grove__runs_marked(line.ptr, line.len) ? 3 : 0;
-	const char *p = line.ptr + mark;
-	enum grove__line_class class;
-	struct grove__json_line l;
+	int rc = grove__records_read(c->at.dialect, &c->want, line, first, texts, &out->as);
 
-	memset(out, 0, sizeof(*out));
-	out->rec.line = line;
-	out->kind = GROVE_CARRY_LINE_BAD;
-	switch (grove__json_scan(&c->want, p, line.len - mark, true, &l)) {
-	case JSON_VALUE:
-		break;
-	case JSON_NOMEM:
-		return GROVE_ENOMEM;
-	case JSON_BLANK:
-		out->kind = GROVE_CARRY_LINE_BLANK;
-		return 0;
-	default:
-		out->error_off = l.error_off;
-		return 0;
-	}
-	if (l.type != JSON_OBJECT || l.len != line.len - mark)
-		return 0;
-	class = dialect->read.index(&l, p, texts, &out->e);
-	out->kind = GROVE_CARRY_LINE_PLAIN;
-	if (class == LINE_HEADER) {
-		dialect->header->read(&l, p, texts, &out->h);
-		out->kind = GROVE_CARRY_LINE_HEADER;
-		out->rec.kind = GROVE_KIND_HEADER;
-		out->rec.time = out->h.time == GROVE_NO_TIME ? 0 : out->h.time;
-	} else if (class == LINE_SLOT && first) {
-		out->slot = true;
-		out->kind = GROVE_CARRY_LINE_HEADER;
-	} else if (class == LINE_ENTRY || class == LINE_SLOT) {
-		fill_entry(out);
-	}
-	return texts->failed ? GROVE_ENOMEM : 0;
+	out->kind = kind_of(&out->as);
+	/* nothing in it is to be trusted */
+	if (out->kind == GROVE_CARRY_LINE_BAD)
+		out->as = (struct grove__record_read){ .verdict = out->as.verdict, .json = out->as.json,
+						       .rec.line = line };
+	return rc;
 }

@@ -10,6 +10,7 @@
 
 #include "blob/blob.h"
 #include "grove/carry.h"
+#include "image/lines.h"
 #include "session/session.h"
 
 struct grove_carry {
@@ -57,11 +58,7 @@ void grove__carry_state_of(const struct grove_session *s, struct grove_carry_sta
 /* A line that came from elsewhere. */
 struct grove__carry_line {
 	enum grove_carry_kind kind;
-	struct grove__entry e;           /* of an entry */
-	struct grove__header h;          /* of a header */
-	bool slot;                       /* the line of a title before the header */
-	struct grove_store_record rec;
-	uint64_t error_off;              /* of a bad one */
+	struct grove__record_read as;
 };
 /* Reads a line, which GROVE__JSON_PAD readable bytes follow. Texts go to `texts`. GROVE_ENOMEM. */
 int grove__carry_classify(const struct grove_carry *c, struct grove_slice line, bool first,

@@ -40,7 +40,7 @@ struct taking {
 	size_t nr;
 	bool own;                        /* the session's own log */
 	struct grove_session *s;         /* for reading; NULL if there is none yet */
-	struct grove_buf text;           /* the lines, with padding */
+	struct grove_buf text;           /* the lines, where they can be scanned */
 	struct grove_slice *line;        /* there */
 	struct grove__arena texts;
 	struct taken *taken;
@@ -58,31 +58,20 @@ static struct grove_slice id_of(const void *owner, uint32_t i)
 {
 	const struct taking *t = owner;
 
-	return t->taken[i].l.rec.id;
+	return t->taken[i].l.as.rec.id;
 }
 
 /* ------------------------------------------------------------------- choose */
 
 static int copy_lines(struct taking *t)
 {
-	size_t len = 0;
-
 	for (size_t i = 0; i < t->nr; i++)
-		len += t->lines[i].len + GROVE__JSON_PAD;
-	t->line = calloc(t->nr + 1, sizeof(*t->line));
-	t->taken = calloc(t->nr + 1, sizeof(*t->taken));
-	t->rec = calloc(t->nr + 3, sizeof(*t->rec));
-	if (!t->line || !t->taken || !t->rec || grove__buf_reserve(&t->text, len + 1))
-		return grove__fail_nomem(t->d);
-	for (size_t i = 0; i < t->nr; i++) {
 		if (memchr(t->lines[i].ptr, '\n', t->lines[i].len))
 			return grove__fail(t->d, GROVE_EINVAL, NULL, "a line has a line end in it");
-		t->line[i] = grove__slice(t->text.ptr + t->text.len, t->lines[i].len);
-		/* there is room */
-		grove__buf_add_slice(&t->text, t->lines[i]);
-		memset(t->text.ptr + t->text.len, 0, GROVE__JSON_PAD);
-		t->text.len += GROVE__JSON_PAD;
-	}
+	t->taken = calloc(t->nr + 1, sizeof(*t->taken));
+	t->rec = calloc(t->nr + 3, sizeof(*t->rec));
+	if (!t->taken || !t->rec || grove__records_copy(t->lines, t->nr, &t->text, &t->line))
+		return grove__fail_nomem(t->d);
 	return 0;
 }
 
@@ -103,21 +92,21 @@ static int known(struct taking *t, const struct grove__carry_line *l)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value;
-	uint32_t at = grove__idmap_get(&t->ids, l->rec.id);
+	uint32_t at = grove__idmap_get(&t->ids, l->as.rec.id);
 	const struct grove__spine *sp;
 	int rc;
 
 	if (at != GROVE__IDMAP_NONE)
-		return grove__slice_eq(trimmed(t->taken[at].l.rec.line), trimmed(l->rec.line)) ? 1 : 2;
+		return grove__slice_eq(trimmed(t->taken[at].l.as.rec.line), trimmed(l->as.rec.line)) ? 1 : 2;
 	if (!t->s)
 		return 0;
 	sp = t->s->image->spine;
-	at = grove__spine_find(sp, sp->nr, l->rec.id);
+	at = grove__spine_find(sp, sp->nr, l->as.rec.id);
 	if (at == GROVE_NO_ENTRY)
 		return 0;
 	rc = grove__image_line(t->s->image, t->s->log, at, &line, &value, t->d);
 	if (!rc)
-		rc = grove__slice_eq(trimmed(value), trimmed(l->rec.line)) ? 1 : 2;
+		rc = grove__slice_eq(trimmed(value), trimmed(l->as.rec.line)) ? 1 : 2;
 	grove__buf_release(&line);
 	return rc;
 }
@@ -130,23 +119,24 @@ static int take_header(struct taking *t, struct grove__carry_line *l)
 {
 	struct grove_carry *c = t->c;
 
-	if (l->slot)
+	if (l->as.class == LINE_SLOT)
 		return 0;
-	if (t->own && (!l->h.usable || !l->h.id || strcmp(l->h.id, c->id)))
+	if (t->own && (!l->as.h.usable || !l->as.h.id || strcmp(l->as.h.id, c->id)))
 		return grove__fail(t->d, GROVE_EINVAL, NULL, "the header is not that of session %.100s", c->id);
-	if (t->own && !c->cwd && l->h.cwd && *l->h.cwd == '/' && !(c->cwd = strdup(l->h.cwd)))
+	if (t->own && !c->cwd && l->as.h.cwd && *l->as.h.cwd == '/' && !(c->cwd = strdup(l->as.h.cwd)))
 		return grove__fail_nomem(t->d);
-	if (!c->cwd || (l->h.cwd && !strcmp(l->h.cwd, c->cwd)))
+	if (!c->cwd || (l->as.h.cwd && !strcmp(l->as.h.cwd, c->cwd)))
 		return 0;
-	if (c->at.dialect->header->move(l->rec.line, c->cwd, NULL, &t->header))
+	if (c->at.dialect->header->move(l->as.rec.line, c->cwd, NULL, &t->header))
 		return grove__fail_nomem(t->d);
-	l->rec.line = grove__buf_slice(&t->header);
+	l->as.rec.line = grove__buf_slice(&t->header);
 	return 0;
 }
 
 static int bad_line(struct taking *t, size_t i, const struct grove__carry_line *l)
 {
-	return grove__fail_at(t->d, GROVE_EJSON, NULL, i + 1, l->error_off, "line %zu is not a JSON object", i + 1);
+	return grove__fail_at(t->d, GROVE_EJSON, NULL, i + 1, l->as.verdict == JSON_VALUE ? 0 : l->as.json.error_off,
+			      "line %zu is not a JSON object", i + 1);
 }
 
 static int note_differing(struct taking *t, struct grove_slice id)
@@ -170,10 +160,10 @@ static int keep(struct taking *t, const struct grove__carry_line *l)
 
 	t->taken[t->nr_taken].l = *l;
 	t->taken[t->nr_taken].node = l->kind == GROVE_CARRY_LINE_ENTRY || l->kind == GROVE_CARRY_LINE_LEAF;
-	if (l->e.aside)
+	if (l->as.e.aside)
 		t->taken[t->nr_taken].node = false;
 	t->nr_taken++;
-	if (l->rec.id.len && grove__idmap_put(&t->ids, l->rec.id, (uint32_t)(t->nr_taken - 1), &old))
+	if (l->as.rec.id.len && grove__idmap_put(&t->ids, l->as.rec.id, (uint32_t)(t->nr_taken - 1), &old))
 		return grove__fail_nomem(t->d);
 	return 0;
 }
@@ -196,11 +186,11 @@ static int choose_one(struct taking *t, size_t i)
 		rc = take_header(t, &l);
 		return rc ? rc : keep(t, &l);
 	}
-	rc = l.rec.id.len ? known(t, &l) : 0;
+	rc = l.as.rec.id.len ? known(t, &l) : 0;
 	if (rc == 1)
 		t->out->skipped++;
 	else if (rc == 2)
-		return note_differing(t, l.rec.id);
+		return note_differing(t, l.as.rec.id);
 	return rc ? rc < 0 ? rc : 0 : keep(t, &l);
 }
 
@@ -210,7 +200,7 @@ static int begins_well(struct taking *t)
 	if (t->s || !t->nr_taken || !grove__dialect_has_header(t->c->at.dialect))
 		return 0;
 	for (size_t i = 0; i < t->nr_taken && i < 2; i++)
-		if (t->taken[i].l.kind == GROVE_CARRY_LINE_HEADER && !t->taken[i].l.slot)
+		if (t->taken[i].l.kind == GROVE_CARRY_LINE_HEADER && t->taken[i].l.as.class == LINE_HEADER)
 			return 0;
 	return grove__fail(t->d, GROVE_EINVAL, NULL, "a new log begins with its header");
 }
@@ -243,12 +233,12 @@ static bool is_below(const struct taking *t, const struct grove__carry_line *l)
 
 	if (t->leaf == GROVE_NO_ENTRY)
 		return true;
-	if (!l->rec.parent.len)
+	if (!l->as.rec.parent.len)
 		return false;
-	at = grove__idmap_get(&t->ids, l->rec.parent);
+	at = grove__idmap_get(&t->ids, l->as.rec.parent);
 	if (at != GROVE__IDMAP_NONE)
 		return t->taken[at].below;
-	at = grove__spine_find(sp, sp->nr, l->rec.parent);
+	at = grove__spine_find(sp, sp->nr, l->as.rec.parent);
 	return at != GROVE_NO_ENTRY && row_below(t, at);
 }
 
@@ -266,12 +256,12 @@ static bool leads_away(struct taking *t, struct grove_slice *target)
 
 		k->below = k->node && is_below(t, &k->l);
 		if (k->below && k->l.kind == GROVE_CARRY_LINE_ENTRY)
-			*target = k->l.rec.id;
+			*target = k->l.as.rec.id;
 		/* by rules any line may be the end, else the last one is */
 		if (k->node) {
 			away = !k->below || (ruled && away);
 			forgotten = forgotten && ruled;
-		} else if (k->l.e.says_leaf) {
+		} else if (k->l.as.e.says_leaf) {
 			away = true;
 		}
 	}
@@ -339,7 +329,7 @@ static int pin_leaf(struct taking *t)
 static const char *told_cwd(struct taking *t)
 {
 	for (size_t i = 0; i < t->nr_taken && !t->c->cwd; i++) {
-		struct grove_slice cwd = t->taken[i].l.e.cwd;
+		struct grove_slice cwd = t->taken[i].l.as.e.cwd;
 
 		if (cwd.len && *cwd.ptr == '/' && !memchr(cwd.ptr, 0, cwd.len))
 			t->c->cwd = strndup(cwd.ptr, cwd.len);
@@ -358,7 +348,7 @@ static int find_place(struct taking *t)
 	int rc = told_cwd(t) ? 0 : grove__fail(t->d, GROVE_EINVAL, NULL, "no line names the directory of the session");
 
 	for (size_t i = 0; i < t->nr_taken && time == GROVE_NO_TIME; i++)
-		time = t->taken[i].l.rec.time ? t->taken[i].l.rec.time : GROVE_NO_TIME;
+		time = t->taken[i].l.as.rec.time ? t->taken[i].l.as.rec.time : GROVE_NO_TIME;
 	if (!rc && grove__world_resolve(c->g, c->cwd, &cwd))
 		rc = grove__fail_nomem(t->d);
 	if (!rc)
@@ -430,7 +420,7 @@ static size_t fill_records(struct taking *t, bool guard)
 	if (guard)
 		t->rec[n++] = (struct grove_store_record){ .line = { "]", 1 } };
 	for (size_t i = 0; i < t->nr_taken; i++)
-		t->rec[n++] = t->taken[i].l.rec;
+		t->rec[n++] = t->taken[i].l.as.rec;
 	return n;
 }
 
@@ -452,7 +442,7 @@ static int store(struct taking *t)
 	if (!rc && t->pin.len) {
 		rc = grove__carry_classify(t->c, grove__buf_slice(&t->pin), false, &t->texts, &pin)
 			     ? grove__fail_nomem(t->d) : 0;
-		t->rec[n++] = pin.rec;
+		t->rec[n++] = pin.as.rec;
 	}
 	if (!rc)
 		rc = grove__log_append(log, t->rec, n, expect, t->opt->sync, &done, t->d);
@@ -505,13 +495,13 @@ static void start(struct taking *t)
 	*t->out = (struct grove_carry_result){ .size = sizeof(*t->out) };
 }
 
-/* The first line that shows whose lines these are; else those of most agents. */
+/* The agent that the lines show; else that of most sessions. */
 static int find_dialect(struct taking *t)
 {
 	const struct grove__dialect *found = t->c->g->forced;
 
-	for (size_t i = 0; i < t->nr && !found; i++)
-		found = grove__dialect_recognise(t->line[i]);
+	if (!found)
+		found = grove__records_dialect(t->line, t->nr);
 	return grove__carry_settle(t->c, found ? found : grove__dialect_defaults.session, t->d);
 }
 

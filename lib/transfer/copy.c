@@ -27,7 +27,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define BATCH_LINES 256
 #define BLOBS "blobs/"
 #define OLDER GROVE__NOTE_OLDER "/"
 
@@ -38,8 +37,6 @@ struct copier {
 	bool made;                       /* we create the session, as `aside` */
 	struct grove__aside aside;
 	struct grove__blobs *own;        /* the agent's, if the target is its own directory; NULL */
-	struct grove_store_record rec[BATCH_LINES];
-	size_t nr;
 };
 
 /* One log in both stores. */
@@ -49,56 +46,24 @@ struct twins {
 	bool there;                      /* before we came */
 };
 
-static int flush(struct copier *c, struct grove_store_log *log, uint64_t *tail)
-{
-	struct grove_store_appended done;
-	int rc;
-
-	if (!c->nr)
-		return 0;
-	rc = grove__log_append(log, c->rec, c->nr, *tail, GROVE_SYNC_NONE, &done, c->k.d);
-	if (!rc) {
-		*tail = done.tail;
-		c->k.out->lines += c->nr;
-	}
-	c->nr = 0;
-	grove__records_clear(&c->records);
-	return rc ? rc : grove__archive_go_on(&c->k);
-}
-
 /* If the target is the agent's own directory, the agent already has these. */
-static int keep_blobs(struct copier *c, struct grove_slice bytes)
+static bool keeps_blobs(const struct copier *c)
 {
-	return c->own && !c->k.blobs[1] ? 0 : grove__archive_blobs(&c->k, bytes);
+	return !c->own || c->k.blobs[1];
 }
 
-/* Appends `line` and all that follow it; each blob before the line that refers to it. */
+/* Appends `line` and all that follow it. */
 static int append_rest(struct copier *c, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line)
 {
+	struct grove__archive_lines_to to = { .log = log, .tail = tail, .records = &c->records,
+					      .blobs = keeps_blobs(c) };
 	int rc;
 
 	c->records.any = r->lines > 1;
-	do {
-		if (r->is_long) {
-			rc = flush(c, log, &tail);
-			rc = rc ? rc : grove__archive_long(&c->k, log, r, &tail, !c->own || c->k.blobs[1]);
-			c->k.out->lines += !rc;
-			rc = rc ? rc : grove__lines_next(r, &line);
-			continue;
-		}
-		rc = keep_blobs(c, line);
-		if (!rc && grove__records_fill(&c->records, line, &c->rec[c->nr]))
-			rc = grove__fail_nomem(c->k.d);
-		if (rc)
-			break;
-		c->nr++;
-		if (c->nr == BATCH_LINES || !grove__lines_more(r))
-			rc = flush(c, log, &tail);
-		if (!rc)
-			rc = grove__lines_next(r, &line);
-	} while (!rc);
-	return rc == 1 ? flush(c, log, &tail) : rc;
+	rc = grove__archive_append(&c->k, &to, r, line);
+	c->k.out->lines += to.stored;
+	return rc;
 }
 
 /*
@@ -108,32 +73,23 @@ static int append_rest(struct copier *c, struct grove_store_log *log, uint64_t t
 static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
 		   struct grove__lines *dst, struct grove_slice *line, uint64_t *tail)
 {
-	struct grove_slice have;
-	int a, b;
+	enum grove__compared how;
+	int rc = grove__archive_compare(src, dst, false, &how, line);
 
-	for (;;) {
-		b = grove__lines_next(dst, &have);
-		if (b < 0)
-			return b;
-		a = grove__lines_next(src, line);
-		if (a < 0)
-			return a;
-		if (a || b)
-			return a;
-		a = grove__lines_begins(src, *line, dst, have);
-		if (a < 0)
-			return a;
-		if (!a || src->len != dst->len)
-			break;
-	}
-	if (dst->open && a) {
+	if (rc)
+		return rc;
+	switch (how) {
+	case GROVE__COMPARED_SAME:
+	case GROVE__COMPARED_SHORTER:
+		return 1;
+	case GROVE__COMPARED_GROWN:
+		return 0;
+	case GROVE__COMPARED_COMPLETED:
 		*tail = dst->at;
 		return grove__log_cut(t->dst, dst->at, t->to.tail, GROVE_SYNC_NONE, c->k.d);
+	case GROVE__COMPARED_CHANGED:
+		break;
 	}
-	/* half a line of the source is whole in the copy */
-	b = src->open ? grove__lines_begins(dst, have, src, *line) : 0;
-	if (b)
-		return b;
 	return grove__fail_at(c->k.d, GROVE_ECONFLICT, NULL, src->lines, src->at,
 			      "there is another session of this name, which differs from line %llu on",
 			      (unsigned long long)src->lines);
@@ -287,7 +243,7 @@ static int copy_attached(struct copier *c, const char *name)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	}
 	s = grove__buf_slice(&bytes);
-	rc = keep_blobs(c, s);
+	rc = keeps_blobs(c) ? grove__archive_blobs(&c->k, s) : 0;
 	if (!rc && c->own && !strncmp(name, BLOBS, sizeof(BLOBS) - 1) &&
 	    grove__blob_hash_ok(grove__slice_str(name + sizeof(BLOBS) - 1))) {
 		rc = give_back(c, s);
@@ -493,14 +449,6 @@ static int name_it(const struct grove__where *at, struct grove_buf *id, struct g
 	return rc;
 }
 
-static const char *root_dir(const struct grove *g, const struct grove_store *st)
-{
-	for (size_t i = 0; i < g->nr_roots; i++)
-		if (g->roots[i].store == st)
-			return g->roots[i].dir;
-	return NULL;
-}
-
 int grove__copy(struct grove *g, const char *what, const char *url, struct grove_buf *id,
 		struct grove_buf *path, struct grove_detail *d)
 {
@@ -508,6 +456,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	struct grove_store *to = NULL;
 	struct grove__where at = { 0 };
 	struct grove_archived out = { 0 };
+	const struct grove__root *root;
 	struct grove__copy_job in;
 	int rc = grove__stores_lasts(url, d);
 
@@ -523,8 +472,9 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	if (!rc)
 		rc = name_it(&at, id, d);
 	if (!rc) {
+		root = grove__root_with(g, at.store);
 		in = (struct grove__copy_job){
-			.g = g, .dialect = at.dialect, .root_dir = root_dir(g, at.store),
+			.g = g, .dialect = at.dialect, .root_dir = root ? root->dir : NULL,
 			.from = at.store, .to = to, .key = { at.project, at.session, "" },
 		};
 		/* in files, only such a name is a session's */

@@ -9,14 +9,6 @@
 
 #include <stdlib.h>
 
-static const struct grove__root *archive_with(const struct grove *g, const struct grove_store *st)
-{
-	for (size_t i = 0; i < g->nr_roots; i++)
-		if (g->roots[i].store == st && g->roots[i].archive)
-			return &g->roots[i];
-	return NULL;
-}
-
 /* PROJECT~2 is PROJECT at its source. NULL: out of memory. */
 static char *project_of(const char *project)
 {
@@ -42,7 +34,7 @@ static int target(struct grove *g, const char *dir, const struct grove__dialect 
 static int copy_back(struct grove *g, const struct grove__where *at, struct grove_store *to,
 		     struct grove_buf *path, struct grove_detail *d)
 {
-	const struct grove__root *root = archive_with(g, at->store);
+	const struct grove__root *root = grove__root_with(g, at->store);
 	char *project = project_of(at->project);
 	struct grove_archived out = { 0 };
 	struct grove__copy_job in = {
@@ -62,10 +54,12 @@ int grove__restore(struct grove *g, const char *what, const char *dir, struct gr
 		   struct grove_detail *d)
 {
 	struct grove__where at = { 0 };
+	const struct grove__root *root;
 	struct grove_store *to = NULL;
 	int rc = grove__locate(g, what, &at, d);
 
-	if (!rc && !archive_with(g, at.store))
+	root = rc ? NULL : grove__root_with(g, at.store);
+	if (!rc && !(root && root->archive))
 		rc = grove__fail(d, GROVE_EEXIST, at.path, "is not only in the archive: it is still here");
 	if (!rc)
 		rc = grove__peek_where_dialect(g, &at, d);

@@ -12,6 +12,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+struct grove__root *grove__root_with(struct grove *g, const struct grove_store *st)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (g->roots[i].store == st)
+			return &g->roots[i];
+	return NULL;
+}
+
 /* ------------------------------------------------------------------ archives */
 
 /* In which other root is a log with this name? */

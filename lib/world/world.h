@@ -220,6 +220,8 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 		       const struct grove__dialect **out);
 
 /* root.c: the sessions of a root */
+/* Returns the root that has this store, or NULL. */
+struct grove__root *grove__root_with(struct grove *g, const struct grove_store *st);
 /*
  * Asks one root after the other, those that are here (grove__store_is_here()), or those
  * that are not, or all. A database that fails is left out: see grove__hidden_store(). Any

@@ -539,6 +539,12 @@ struct grove__header {
 	const char *id;
 	const char *cwd;          /* NULL: absent */
 	const char *parent;       /* the session it came from; NULL: none */
+	/*
+	 * The session with a part of whose log this one begins; NULL: none. The part ends
+	 * before line number `base_lines` of that log or, if that is 0, before this byte.
+	 */
+	const char *base;
+	uint64_t base_lines, base_bytes;
 	const char *title;        /* the session's name; NULL: none */
 	const char *title_source; /* who gave it */
 	const char *time_text;    /* NULL: absent */

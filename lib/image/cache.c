@@ -251,6 +251,9 @@ void grove__cache_freeze(const struct grove__image_source *src, struct grove__im
 
 	if (im->by_line || im->kept_until + WORTH_MORE > im->tail || im->spine->linked != im->spine->nr)
 		return;
+	/* another log may change, too */
+	if (im->header.base)
+		return;
 	rc = place(src, &dir, &path, &st);
 	if (!rc)
 		rc = grove__sys_temp_open(path.ptr, O_RDWR, &temp, &fd);

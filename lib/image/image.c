@@ -40,6 +40,7 @@ void grove__image_unref(struct grove__image *im)
 	grove__spine_free(im->spine);
 	grove__arena_release(&im->keep);
 	grove__model_release(&im->model);
+	grove__base_release(&im->bases);
 	/* spine and model are in there */
 	grove__sys_unmap(im->ice, im->ice_len);
 	/*

@@ -7,6 +7,7 @@
 #ifndef GROVE_IMAGE_IMAGE_H
 #define GROVE_IMAGE_IMAGE_H
 
+#include "image/base.h"
 #include "image/model.h"
 #include "image/runs.h"
 #include "json/lenient.h"
@@ -90,6 +91,8 @@ struct grove__image {
 	uint32_t slot_crc;
 	const char *slot_title, *slot_source;
 
+	bool alone;                        /* what other logs have of it is left out */
+	struct grove__bases bases;
 	struct grove__model model;         /* how the conversation follows from the rows */
 
 	bool may_be_empty;                 /* a log without lines is also a session */
@@ -110,6 +113,7 @@ struct grove__image_source {
 	const char *cache;                 /* the cache directory; NULL: do not cache */
 	bool read_cache_only;              /* use the cache, but do not write to it */
 	bool may_be_empty;                 /* a log without lines is also a session */
+	bool alone;                        /* leave out what other logs have of it (base.h) */
 	const struct grove_progress *progress;  /* may be NULL */
 };
 

@@ -173,6 +173,7 @@ int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove
 	if (rc || !nr)
 		return rc;
 	last = grove__image_spot(im, nr - 1);
+	log = grove__base_log(im, log, &last.pos);
 	return verify(log, &last, d);
 }
 
@@ -284,8 +285,10 @@ int grove__image_line(const struct grove__image *im, struct grove_store_log *log
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
 	struct grove__spot at = grove__image_spot(im, row);
-	int rc = fetch(log, &at, out, d);
+	int rc;
 
+	log = grove__base_log(im, log, &at.pos);
+	rc = fetch(log, &at, out, d);
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);
 	return rc ? rc : present(im, log, row, out, value, d);
@@ -364,7 +367,8 @@ int grove__image_line_near(const struct grove__image *im, struct grove_store_log
 			   struct grove_slice *value, struct grove_detail *d)
 {
 	struct grove__spot at = grove__image_spot(im, row);
-	const char *bytes = at.off || at.lines ? NULL : bring_near(log, near, im->by_line, &at);
+	bool apart = at.off || at.lines || row < im->bases.rows;
+	const char *bytes = apart ? NULL : bring_near(log, near, im->by_line, &at);
 
 	if (!bytes)
 		return grove__image_line(im, log, row, out, value, d);

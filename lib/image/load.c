@@ -301,7 +301,9 @@ static int merge_one(struct worker *w, struct found *f)
 	};
 	int rc = take_value(im, f->class, &f->e, &at, w->in.buf + f->off, (size_t)f->len);
 
-	return rc ? tell_taking(w->ld, &w->d, rc, &at, grove__slice(w->in.buf + f->off, (size_t)f->len)) : 0;
+	if (rc)
+		return tell_taking(w->ld, &w->d, rc, &at, grove__slice(w->in.buf + f->off, (size_t)f->len));
+	return f->class == LINE_HEADER ? grove__base_load(im, w->ld->log, &at, w->ld->path, &w->d) : 0;
 }
 
 /* Ids are looked up all over memory, so those needed next are prefetched. */
@@ -795,10 +797,14 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 		return rc;
 	grove__model_lock(&im->model);
 	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
+	if (rc)
+		tell_taking(ld, ld->d, rc, &value->at, grove__slice(value->ptr, (size_t)value->at.len));
+	else if (class == LINE_HEADER)
+		rc = grove__base_load(im, ld->log, &value->at, ld->path, ld->d);
 	grove__model_unlock(&im->model);
 	if (rc)
-		return tell_taking(ld, ld->d, rc, &value->at, grove__slice(value->ptr, (size_t)value->at.len));
-	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
+		return rc;
+	return class != LINE_HEADER && im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
 }
 
 /* Counts what was skipped. */

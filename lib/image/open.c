@@ -14,6 +14,8 @@ static struct grove__image *begin(const struct grove__image_source *src, bool fi
 	}
 	if (im)
 		im->may_be_empty = src->may_be_empty;
+	if (im)
+		im->alone = src->alone;
 	return im;
 }
 

@@ -154,10 +154,11 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 	return 0;
 }
 
-/* Returns the first row at `pos` or after it. */
-static uint32_t row_from(const struct grove__spine *s, uint64_t pos)
+/* Returns the first row of this log at `pos` or after it. */
+static uint32_t row_from(const struct grove__image *im, uint64_t pos)
 {
-	uint32_t from = 0, to = s->nr;
+	const struct grove__spine *s = im->spine;
+	uint32_t from = im->bases.rows, to = s->nr;
 
 	while (from < to) {
 		uint32_t mid = from + (to - from) / 2;
@@ -179,7 +180,7 @@ static uint64_t begin_of(const struct proof *p, uint32_t row)
 static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 {
 	const struct grove__spine *s = w->p->im->spine;
-	uint32_t row = row_from(s, from), last = row_from(s, until);
+	uint32_t row = row_from(w->p->im, from), last = row_from(w->p->im, until);
 	int rc = from ? 0 : prove_gap(w, 0, begin_of(w->p, row));
 
 	for (; row < last && !rc; row++) {

@@ -95,10 +95,12 @@ static int window_room(struct grove__rows_window *w, uint64_t len)
 /* Fetches the bytes from `pos` on. */
 static int fetch_window(const struct grove__rows *r, struct grove__rows_window *w, uint64_t len)
 {
+	uint64_t pos = w->pos;
+	struct grove_store_log *log = grove__base_log(r->im, r->log, &pos);
 	int rc = window_room(w, len);
 
 	if (!rc)
-		rc = grove__log_fetch(r->log, w->pos, 0, w->in.buf, (size_t)len, &w->d);
+		rc = grove__log_fetch(log, pos, 0, w->in.buf, (size_t)len, &w->d);
 	w->len = rc ? 0 : (size_t)len;
 	return rc;
 }
@@ -120,7 +122,8 @@ static void read_lines(const struct grove__rows *r, size_t first, struct grove__
 {
 	const struct grove__spine *s = r->im->spine;
 	uint64_t pos = w->pos, end = pos + 1;
-	uint64_t bytes = grove__spine_len(s, row_at(r, first)) + 1;
+	uint64_t bytes = grove__spine_len(s, row_at(r, first)) + 1, there = pos;
+	struct grove_store_log *log = grove__base_log(r->im, r->log, &there);
 	size_t i;
 
 	for (i = first + 1; i < r->nr; i++) {
@@ -145,7 +148,8 @@ static void read_lines(const struct grove__rows *r, size_t first, struct grove__
 	w->rc = window_room(w, bytes);
 	if (w->rc)
 		return;
-	grove__runs_begin(&w->in, r->log, pos, end, &w->d);
+	/* the numbers of a base's lines are in the lower bits */
+	grove__runs_begin(&w->in, log, there, end - pos + there, &w->d);
 	w->rc = grove__runs_next(&w->in);
 	if (w->rc == 1)
 		w->rc = grove__fail(&w->d, GROVE_ESTALE, NULL, "became shorter while it was being read");
@@ -153,7 +157,7 @@ static void read_lines(const struct grove__rows *r, size_t first, struct grove__
 		return;
 	w->len = w->in.run.len;
 	/* as many as were read: lines between them take space, too */
-	while (w->count < i - first && grove__spine_pos(s, row_at(r, first + w->count)) < w->in.run.next)
+	while (w->count < i - first && grove__spine_pos(s, row_at(r, first + w->count)) - pos < w->in.run.next - there)
 		w->count++;
 }
 

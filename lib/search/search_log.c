@@ -24,7 +24,7 @@ int grove__search_log_image(const struct grove__log_at *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d)
 {
-	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache };
+	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache, .alone = true };
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = grove__search_log_path(l, &path) ? grove__fail_nomem(d) : 0;
 

@@ -51,6 +51,7 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 	rc = rc < 0 ? rc : grove__session_row(s, id, &f.row, d);
 	if (!rc && f.row == GROVE_NO_ENTRY)
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
+	rc = rc ? rc : grove__base_refuse(s->image, f.row, s->at.path, d);
 	if (rc)
 		return rc;
 	sp = s->image->spine;

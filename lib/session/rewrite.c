@@ -246,6 +246,8 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 	*changed = 0;
 	if (rc)
 		return rc;
+	/* those before it are in another log */
+	p.row = s->image->bases.rows;
 	grove__records_init(&p.records, s->at.dialect);
 	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
 	if (!rc)

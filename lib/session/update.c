@@ -33,7 +33,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	struct grove__json_line l;
 	struct grove__entry e;
 	uint32_t up = grove__spine_parent(sp, row);
-	bool same, failed, moved;
+	bool same, failed, moved, list = grove__dialect_linear(s->at.dialect);
 
 	if (grove__buf_reserve(line, GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
@@ -44,9 +44,13 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	grove__arena_init(&tmp);
 	same = s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY;
 	moved = same && e.time != grove__spine_time(sp, row);
-	same = same && e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id))) &&
-	       e.kind == grove__spine_kind(sp, row);
-	if (same && up != GROVE_NO_ENTRY)
+	same = same && e.kind == grove__spine_kind(sp, row);
+	/* in a list, id and parent come from where it is */
+	if (same && !list)
+		same = e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id)));
+	if (same && list)
+		same = !e.has_id;
+	else if (same && up != GROVE_NO_ENTRY)
 		same = e.parent_is == PARENT_NAMED &&
 		       grove__slice_eq(e.parent, grove__spine_name(grove__spine_id(sp, up)));
 	else if (same && !(grove__spine_flags(sp, row) & ROOT_BY_DAMAGE))
@@ -177,6 +181,7 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 		rc = grove__session_find(s, id, &u.row, d);
 	if (!rc && u.row == GROVE_NO_ENTRY)
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
+	rc = rc ? rc : grove__base_refuse(s->image, u.row, s->at.path, d);
 	if (!rc && grove__buf_add_slice(&input, value))
 		rc = grove__fail_nomem(d);
 	/* it must be JSON, and is stored like a new entry */

@@ -1,8 +1,9 @@
 /*
  * tests/unit/test_toy.c: a dialect is one file and one row.
  *
- * toy.c and toy_list.c are such files, the table below has a row for each: one whose logs
- * are trees, and one whose logs are lists. The library's own table is not linked, since
+ * toy.c, toy_list.c and toy_part.c are such files, the table below has a row for each: one
+ * whose logs are trees, one whose logs are lists, and one whose lists begin with a part of
+ * another one. The library's own table is not linked, since
  * this one defines the same names; nothing in lib/ knows a toy.
  */
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -20,10 +22,10 @@
 #include "../lib/scratch.h"
 #include "../lib/calls.h"
 
-extern const struct grove__dialect dialect_toy, dialect_toy_list;
+extern const struct grove__dialect dialect_toy, dialect_toy_list, dialect_toy_part;
 
 const struct grove__dialect *const grove__dialects[] = { &grove__dialect_pi, &dialect_toy, &dialect_toy_list,
-							 NULL };
+							 &dialect_toy_part, NULL };
 const struct grove__dialect_defaults grove__dialect_defaults = {
 	.session = &grove__dialect_pi,
 	.remote = &dialect_toy,
@@ -427,6 +429,181 @@ static void a_list_goes_to_a_database_and_back(void **state)
 	grove_buf_release(&path);
 }
 
+/* ------------------------------------- a list that begins with a part of another one */
+
+#define P1 "{\"list\":\"p1\",\"dir\":\"/w\",\"of\":null}\n{\"who\":\"user\",\"say\":\"hello\"}\n" \
+	   "{\"who\":\"assistant\",\"say\":\"hi\"}\n{\"who\":\"user\",\"say\":\"bye\"}\n"
+#define P2 "{\"list\":\"p2\",\"dir\":\"/w\",\"of\":\"p1\",\"lines\":3}\n{\"who\":\"user\",\"say\":\"wait\"}\n"
+#define P3 "{\"list\":\"p3\",\"dir\":\"/w\",\"of\":\"p2\",\"lines\":2}\n{\"who\":\"assistant\",\"say\":\"why\"}\n"
+/* the first two are the base's */
+static const char *const p2_ids[] = { "p1.1", "p1.2", "p2.1", "p2.2" };
+static const char *const p3_ids[] = { "p1.1", "p1.2", "p2.1", "p3.1" };
+
+static void part_file(struct world *w, const char *id, const char *lines)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/.toypart/--w--/2026-01-01T00-00-00-000Z_%s.jsonl", w->dir, id);
+	file_make(path, lines);
+}
+
+static void make_parts(struct world *w)
+{
+	char dir[300];
+
+	snprintf(dir, sizeof(dir), "%s/.toypart", w->dir);
+	mkdir(dir, 0777);
+	snprintf(dir, sizeof(dir), "%s/.toypart/--w--", w->dir);
+	mkdir(dir, 0777);
+	part_file(w, "p1", P1);
+	part_file(w, "p2", P2);
+	part_file(w, "p3", P3);
+}
+
+static void a_log_begins_with_a_part_of_another(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	char id[64];
+
+	make_parts(w);
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_WRITE, &s), 0);
+	expect_list(s, p2_ids, 3);
+	expect_context(s, NULL, "{\"role\":\"assistant\",\"content\":\"hi\"},{\"role\":\"user\",\"content\":\"wait\"}]");
+	expect_context(s, "p1.1", "\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]");
+	assert_string_equal(say(s, "{\"role\":\"assistant\",\"content\":\"ok\"}", NULL), "p2.2");
+	expect_list(s, p2_ids, 4);
+	/* the lines of the base are not its own: not stored, and found once */
+	expect_lines(w->g, "p2", P2 "{\"who\":\"assistant\",\"say\":\"ok\"}\n");
+	assert_int_equal(found(w->g, "hello", id), 1);
+	assert_string_equal(id, "p1.1");
+	assert_int_equal(found(w->g, "wait", id), 1);
+	assert_string_equal(id, "p2.1");
+	expect_sound(w->g, "p2");
+	expect_sound(w->g, NULL);
+	grove_session_close(s);
+	/* a base that has one itself */
+	assert_int_equal(grove_session_open(w->g, "p3", GROVE_OPEN_READ, &s), 0);
+	expect_list(s, p3_ids, 4);
+	expect_context(s, NULL, "{\"role\":\"user\",\"content\":\"hello\"},{\"role\":\"assistant\",\"content\":\"hi\"},"
+				"{\"role\":\"user\",\"content\":\"wait\"},{\"role\":\"assistant\",\"content\":\"why\"}]");
+	grove_session_close(s);
+}
+
+static void what_is_in_the_base_is_changed_there(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_detail d;
+
+	make_parts(w);
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_WRITE, &s), 0);
+	assert_int_equal(grove_session_update(s, "p1.1", "/say", "\"x\""), GROVE_ENOTSUP);
+	grove_session_error(s, &d);
+	assert_string_equal(d.message, "entry p1.1 is in the log of session p1");
+	assert_int_equal(grove_session_update(s, "p2.1", "/say", "\"x\""), 0);
+	expect_lines(w->g, "p2", "{\"list\":\"p2\",\"dir\":\"/w\",\"of\":\"p1\",\"lines\":3}\n{\"who\":\"user\",\"say\":\"x\"}\n");
+	expect_list(s, p2_ids, 3);
+	grove_session_close(s);
+}
+
+static void a_part_is_listed_forked_and_followed(void **state)
+{
+	static const char *const ids[] = { "p9.1", "p9.2", "p9.3" };
+	struct world *w = *state;
+	struct grove_fork_options opt = { .size = sizeof(opt), .id = "p9" };
+	struct grove_session *s, *f;
+	struct grove_list *l;
+
+	make_parts(w);
+	assert_int_equal(grove_list(w->g, NULL, &l), 0);
+	assert_int_equal(grove_list_count(l), 3);
+	/* a list shows what is in the log itself */
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(grove_list_at(l, i)->message_count, strcmp(grove_list_at(l, i)->id, "p1") ? 1 : 3);
+	grove_list_free(l);
+	/* a copy stands by itself */
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), 0);
+	assert_int_equal(grove_session_fork(s, &opt, &f), 0);
+	expect_list(f, ids, 3);
+	grove_session_close(f);
+	/* others append, and change the log in its place */
+	part_file(w, "p2", P2 "{\"who\":\"assistant\",\"say\":\"ok\"}\n");
+	assert_true(grove_session_refresh(s) >= 0);
+	expect_list(s, p2_ids, 4);
+	grove_session_close(s);
+}
+
+static void a_part_needs_its_base(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_detail d;
+	char dir[300];
+
+	snprintf(dir, sizeof(dir), "%s/.toypart", w->dir);
+	mkdir(dir, 0777);
+	snprintf(dir, sizeof(dir), "%s/.toypart/--w--", w->dir);
+	mkdir(dir, 0777);
+	part_file(w, "p2", P2);
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
+	grove_error(w->g, &d);
+	assert_string_equal(d.message, "it begins with a part of session p1, which is not there");
+	part_file(w, "p1", "{\"list\":\"p1\",\"dir\":\"/w\",\"of\":null}\n");
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
+	grove_error(w->g, &d);
+	assert_string_equal(d.message, "it begins with more of session p1 than there is");
+	part_file(w, "p1", "{\"list\":\"p1\",\"dir\":\"/w\",\"of\":\"p2\",\"lines\":1}\n");
+	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
+	grove_error(w->g, &d);
+	assert_string_equal(d.message, "it begins with a part of itself, or of too many sessions");
+}
+
+static void a_part_goes_to_a_database_and_back_with_its_base(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf id = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove *g;
+	struct grove_options opt = { .size = sizeof(opt), .cwd = "/w", .getenv = no_variables, .cache = "" };
+	char db[300], dir[300];
+	const char *stores[] = { db };
+
+	make_parts(w);
+	snprintf(db, sizeof(db), "sqlite:%s/db", w->dir);
+	snprintf(dir, sizeof(dir), "%s/back", w->dir);
+	if (grove_copy(w->g, "p1", db, &id, &path) == GROVE_ENOTSUP)
+		skip(); /* built without SQLite */
+	assert_int_equal(grove_copy(w->g, "p2", db, &id, &path), 0);
+	assert_int_equal(grove_copy(w->g, "p3", db, &id, &path), 0);
+	opt.home = "/nowhere";
+	opt.stores = stores;
+	opt.nr_stores = 1;
+	assert_int_equal(grove_open(&opt, &g), 0);
+	assert_int_equal(grove_session_open(g, "p2", GROVE_OPEN_WRITE, &s), 0);
+	expect_list(s, p2_ids, 3);
+	assert_string_equal(say(s, "{\"role\":\"assistant\",\"content\":\"ok\"}", NULL), "p2.2");
+	expect_list(s, p2_ids, 4);
+	expect_context(s, NULL, "{\"role\":\"assistant\",\"content\":\"hi\"},{\"role\":\"user\",\"content\":\"wait\"},{\"role\":\"assistant\",\"content\":\"ok\"}]");
+	grove_session_close(s);
+	expect_sound(g, "p2");
+	assert_int_equal(grove_session_open(g, "p3", GROVE_OPEN_READ, &s), 0);
+	expect_list(s, p3_ids, 4);
+	grove_session_close(s);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(grove_copy(g, (const char *[]){ "p1", "p2", "p3" }[i], dir, &id, &path), 0);
+	grove_close(g);
+	snprintf(db, sizeof(db), "%s", dir);
+	assert_int_equal(grove_open(&opt, &g), 0);
+	expect_lines(g, "p2", P2 "{\"who\":\"assistant\",\"say\":\"ok\"}\n");
+	assert_int_equal(grove_session_open(g, "p3", GROVE_OPEN_READ, &s), 0);
+	expect_list(s, p3_ids, 4);
+	grove_session_close(s);
+	grove_close(g);
+	grove_buf_release(&id);
+	grove_buf_release(&path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +620,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_list_is_listed_searched_checked_and_forked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_damaged_list_is_mended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_list_goes_to_a_database_and_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_log_begins_with_a_part_of_another, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_in_the_base_is_changed_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_part_is_listed_forked_and_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_part_needs_its_base, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_part_goes_to_a_database_and_back_with_its_base, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static int roots(const struct grove__env *env, grove__root_fn *fn, void *payload
 
 static enum grove__claim claims(struct grove_slice line)
 {
-	return grove__json_get(line, "list").len ? CLAIM_SURE : CLAIM_NONE;
+	return grove__json_get(line, "list").len && !grove__json_get(line, "of").len ? CLAIM_SURE : CLAIM_NONE;
 }
 
 static const struct grove__dialect_header header = { .read = toy_list_header, .compose = compose_header,

@@ -322,6 +322,10 @@ export interface Hit {
   inContext: boolean;
   /** How many other sessions have the same passage, as forks do. */
   copies: number;
+  /** Where the words are: in this message, in the session, or only some of them in the session. */
+  match: "message" | "session" | "some";
+  /** Words that the session does not have. */
+  missing?: string[];
   session: { id: string; name?: string; cwd: string; agent: string; modified?: string };
   [name: string]: any;
 }

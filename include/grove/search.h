@@ -81,7 +81,17 @@ struct grove_search_options {
 	/* Only sessions for which this returns non-zero; any thread may call it. NULL: all. */
 	int (*wants)(void *payload, const char *store, const char *cwd);
 	void *wants_payload;
+	int strict;                  /* only texts that have all words */
 };
+
+/* Where the words are. */
+enum grove_search_match {
+	GROVE_MATCH_MESSAGE,         /* this text has all of them */
+	GROVE_MATCH_SESSION,         /* the session has all of them, in several texts */
+	GROVE_MATCH_SOME             /* the session has some of them */
+};
+/* "message", "session", "some". */
+GROVE_API const char *grove_search_match_name(enum grove_search_match match);
 
 struct grove_hit_mark {
 	size_t from, to;             /* bytes */
@@ -103,10 +113,17 @@ struct grove_hit {
 	struct grove_slice snippet;
 	const struct grove_hit_mark *marks;
 	size_t nr_marks;
-	double score;                /* higher is better; does not depend on other texts */
+	/*
+	 * Higher is better, among those with the same `match`. That of a message does not depend
+	 * on other texts.
+	 */
+	double score;
 	int on_active_path;          /* it is on the path to the leaf … */
 	int in_context;              /* … and the model still sees it: it was not compacted */
 	uint64_t copies;             /* how many other sessions have the same passage, as forks do */
+	enum grove_search_match match;
+	const char *const *missing;  /* words of the query that the session does not have */
+	size_t nr_missing;
 };
 
 /* A session, or a sub-agent's transcript, and its hits. */
@@ -132,7 +149,14 @@ struct grove_hit_session {
 struct grove_hits;
 
 /*
- * Finds the texts that match all words of `query`. A query consists of
+ * Finds the texts that match all words of `query`. If they do not fill the page, sessions
+ * follow in which the words are spread over several texts, and then those that have some of
+ * them, unless the options are strict: the best first, up to three texts of each, and the
+ * newer of two that are about as good. There words such as "what" and "the" decide nothing,
+ * and names like refreshToken are found by their parts, too. A query with a phrase, with a
+ * word that must not occur, or in one session only, finds texts with all words only.
+ *
+ * A query consists of
  *
  *	word          any form of an English word: parse, parsed, parsing
  *	=word         only this form

@@ -163,6 +163,13 @@ int grove_hit_session_json(const struct grove_hit_session *s, struct grove_buf *
 	return grove__out_finish(&o);
 }
 
+const char *grove_search_match_name(enum grove_search_match match)
+{
+	static const char *const names[] = { "message", "session", "some" };
+
+	return (size_t)match < sizeof(names) / sizeof(*names) ? names[match] : "";
+}
+
 int grove_hit_json(const struct grove_hit *h, struct grove_buf *out)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -180,6 +187,13 @@ int grove_hit_json(const struct grove_hit *h, struct grove_buf *out)
 	grove__out_bool(&o, "onActivePath", h->on_active_path);
 	grove__out_bool(&o, "inContext", h->in_context);
 	grove__out_number(&o, "copies", h->copies);
+	grove__out_string(&o, "match", grove_search_match_name(h->match));
+	if (h->nr_missing) {
+		grove__out_open(&o, "missing", '[');
+		for (size_t i = 0; i < h->nr_missing; i++)
+			grove__out_string(&o, NULL, h->missing[i]);
+		grove__out_close(&o, ']');
+	}
 	put_session(&o, "session", h->session);
 	grove__out_close(&o, '}');
 	grove__buf_release(&text);

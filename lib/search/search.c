@@ -5,11 +5,15 @@
  * they were indexed, and scanning for all others. Either way, what is shown is read
  * from the log itself. If a line has changed since it was found, it is not a hit, and
  * the search is repeated.
+ *
+ * Messages that have all the words come first. If they do not fill the page, sessions that
+ * have the words in several messages follow, and then those that have some: search_rank.c.
  */
 #include "search/search.h"
 
 #include "base/array.h"
 #include "search/search_hits.h"
+#include "search/search_rank.h"
 #include "sys/pool.h"
 
 #include <stdlib.h>
@@ -115,12 +119,16 @@ static int take_options(const struct grove *g, const struct grove_search_options
 static int by_order(const struct grove__logs *sweep, const struct grove__search_hit *a,
 		    const struct grove__search_hit *b)
 {
+	if (a->match != b->match)
+		return a->match < b->match ? -1 : 1;
 	if (a->score != b->score)
 		return a->score > b->score ? -1 : 1;
-	if (a->time != b->time)
+	if (!a->match && a->time != b->time)
 		return a->time > b->time ? -1 : 1;
 	if (a->log != b->log)
 		return strcmp(sweep->logs[a->log].name, sweep->logs[b->log].name);
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
 	if (a->at.pos != b->at.pos)
 		return a->at.pos > b->at.pos ? -1 : 1;
 	if (a->at.off != b->at.off)
@@ -201,7 +209,8 @@ int grove__search_add(struct grove__search_hits *to, const struct grove__search_
 	return 0;
 }
 
-static int find(struct grove_search *s, const struct grove__search_ask *ask,
+/* Finds hits; or, if there is a `rank`, reports to it what has some of the words. */
+static int find(struct grove_search *s, const struct grove__search_ask *ask, struct grove__search_rank *rank,
 		struct grove__search_hits *hits, struct grove_detail *d)
 {
 	uint32_t *logs = malloc((s->sweep.nr + 1) * sizeof(*logs));
@@ -212,16 +221,38 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 	if (!ask->in)
 		goto out;
 	if (!rc && s->index)
-		rc = grove__search_index_find(s->index, s, ask, hits, d);
+		rc = grove__search_index_find(s->index, s, ask, rank, hits, d);
 	for (size_t i = 0; i < s->sweep.nr && !rc; i++)
 		if ((!s->index || s->look[i]) && (ask->only == GROVE_NO_ENTRY || ask->only == i))
 			logs[nr++] = (uint32_t)i;
 	if (!rc && nr)
-		rc = grove__search_scan(s, ask, logs, nr, hits, d);
-	if (!rc && sort(hits))
+		rc = grove__search_scan(s, ask, rank, logs, nr, hits, d);
+	if (!rc && !rank && sort(hits))
 		rc = grove__fail_nomem(d);
 out:
 	free(logs);
+	return rc;
+}
+
+/* Adds sessions that have the words, or some of them, but in no one message. */
+static int find_sessions(struct grove_search *s, const struct grove__search_ask *ask,
+			 const struct grove__search_query *some, struct grove__search_hits *hits, struct grove_detail *d)
+{
+	struct grove__search_ask any = *ask;
+	struct grove__search_rank *rank = grove__search_rank_new(s, some);
+	int rc = rank ? 0 : grove__fail_nomem(d);
+
+	any.q = some;
+	for (size_t i = 0; i < hits->nr && !rc; i++)
+		grove__search_rank_skip(rank, hits->list[i].log);
+	rc = rc ? rc : find(s, &any, rank, hits, d);
+	if (!rc && s->index)
+		rc = grove__search_index_take(s->index, s, rank, hits, d);
+	else if (!rc && grove__search_rank_take(rank, hits, NULL, NULL))
+		rc = grove__fail_nomem(d);
+	if (!rc && sort(hits))
+		rc = grove__fail_nomem(d);
+	grove__search_rank_free(rank);
 	return rc;
 }
 
@@ -256,27 +287,38 @@ static int find_only(struct grove_search *s, const struct grove__where *w, uint3
 /* What is searched for, and where. */
 struct looking_for {
 	struct grove__search_ask ask;
+	struct grove__search_query *some;    /* for sessions; NULL: only messages that have all words */
 	struct grove__where where;
 	bool one;                    /* only the session that `where` names */
 	struct grove__search_place_at after;
 	bool continues;
 };
 
-static int search_once(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
-		       struct grove_detail *d)
+/* Reads what is shown of the hits. */
+static int take(struct grove_search *s, struct looking_for *l, struct grove__search_hits *hits, struct grove_hits **out,
+		struct grove_detail *d)
 {
-	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &l->ask, .s = s };
-	int rc;
-
 	grove__search_hits_free(*out);
 	*out = grove__search_hits_new();
 	if (!*out)
 		return grove__fail_nomem(d);
-	rc = l->one ? find_only(s, &l->where, &l->ask.only, d) : 0;
+	return grove__search_hits_take(*out, s, &l->ask, l->some, hits, l->continues ? &l->after : NULL, d);
+}
+
+static int search_once(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
+		       struct grove_detail *d)
+{
+	struct grove__search_hits hits = { .sweep = &s->sweep, .ask = &l->ask, .s = s };
+	int rc = l->one ? find_only(s, &l->where, &l->ask.only, d) : 0;
+
 	grove__arena_init(&hits.texts);
-	rc = rc ? rc : find(s, &l->ask, &hits, d);
+	rc = rc ? rc : find(s, &l->ask, NULL, &hits, d);
+	rc = rc ? rc : take(s, l, &hits, out, d);
+	if (!rc && l->some && !hits.lost && !hits.cut && !(*out)->about.cursor) {
+		rc = find_sessions(s, &l->ask, l->some, &hits, d);
+		rc = rc ? rc : take(s, l, &hits, out, d);
+	}
 	*lost = hits.lost;
-	rc = rc ? rc : grove__search_hits_take(*out, s, &l->ask, &hits, l->continues ? &l->after : NULL, lost, d);
 	grove__arena_release(&hits.texts);
 	free(hits.list);
 	return rc;
@@ -357,7 +399,7 @@ static int finds(struct grove_search *s, const struct looking_for *l, const char
 
 	grove__arena_init(&hits.texts);
 	ask.q = q;
-	rc = rc ? rc : find(s, &ask, &hits, &why);
+	rc = rc ? rc : find(s, &ask, NULL, &hits, &why);
 	*yes = !rc && hits.nr;
 	grove__arena_release(&hits.texts);
 	free(hits.list);
@@ -401,6 +443,11 @@ int grove__search_run(struct grove_search *s, const char *query,
 	rc = rc || !l.continues ? rc : grove__search_cursor(opt->cursor, &l.after, d);
 	rc = rc || !l.one ? rc : grove__locate(s->g, opt->what, &l.where, d);
 	l.ask.q = q;
+	if (!rc && !opt->strict && !l.one) {
+		grove__search_query_drop_stops(q);
+		if (grove__search_query_some(q, &l.some))
+			rc = grove__fail_nomem(d);
+	}
 	rc = rc ? rc : search(s, &l, out, d);
 	rc = rc ? rc : say_about(s, &l, *out, d);
 	if (rc) {
@@ -409,6 +456,7 @@ int grove__search_run(struct grove_search *s, const char *query,
 	}
 	if (l.one)
 		grove__where_release(&l.where);
+	grove__search_query_free(l.some);
 	grove__search_query_free(q);
 	grove__buf_release(&cwd);
 	return rc;

@@ -4,10 +4,11 @@
  *	search.c         queries the index, scans logs that are not in it
  *	search_watch.c   learns from the system which logs changed
  *	search_index.c   brings the index up to date
- *	search_queue.c   passes texts from the readers to the writer
  *	search_feed.c    reads a log for the index
  *	search_part.c    texts that are indexed together
  *	search_find.c    queries on the index
+ *	search_rank.c    sessions in which the words are spread
+ *	search_vocab.c   the words of the index
  *	search_db.c      its database
  *	search_scan.c    scanning logs
  *	search_log.c     one log, and a hit in it
@@ -29,6 +30,10 @@ struct grove__search_hit {
 	uint8_t class, kind, role;   /* enum grove__search_class; role is that of the entry */
 	bool indexed;
 	bool unsure;                 /* its words may not be where the query wants them: see its text */
+	uint8_t match;               /* enum grove_search_match; if not in the message: … */
+	uint8_t rank;                /* … its place among those that are shown of its session … */
+	uint64_t missing;            /* … and the words that the session lacks */
+	uint64_t copies;             /* other sessions that are known to have the same */
 	int64_t time;
 	double score;
 	struct grove__spot at;
@@ -64,6 +69,7 @@ struct grove__search_hits {
 	size_t nr, cap;
 	bool unsure;                 /* some of the list may be */
 	bool lost;                   /* a log has changed since it was found */
+	bool beyond;                 /* there are more sessions with some of the words */
 	bool cut;                    /* some were left out … */
 	struct grove__search_hit worst;   /* … and this is the worst of those that were not */
 	struct grove__arena texts;
@@ -77,6 +83,7 @@ struct grove__search_like {
 };
 
 struct grove__search_index;
+struct grove__search_rank;
 struct grove__search_watch;
 
 struct grove_search {
@@ -118,10 +125,12 @@ bool grove__search_wants_cwd(const struct grove__search_ask *ask);
 void grove__search_note(struct grove *g, const struct grove_detail *why);
 
 /* search_scan.c */
-/* Scans these logs, and adds their hits. */
-int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
-		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
-		       struct grove_detail *d);
+/*
+ * Scans these logs, and adds their hits; if there is a `rank`, texts with some of the words
+ * are reported to it instead.
+ */
+int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask, struct grove__search_rank *rank,
+		       const uint32_t *logs, size_t nr, struct grove__search_hits *out, struct grove_detail *d);
 
 /* search_log.c */
 /* *dialect is the dialect of the log, if known; else NULL, and it is set. */
@@ -194,10 +203,16 @@ struct grove__search_logs {
 };
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
 			     bool update, struct grove_detail *d);
-/* Adds the hits of all logs but those that are to be scanned. */
+/*
+ * Adds the hits of all logs but those that are to be scanned; if there is a `rank`, texts with
+ * some of the words are reported to it instead.
+ */
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
-			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     struct grove_detail *d);
+			     const struct grove__search_ask *ask, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d);
+/* Adds what was reported. */
+int grove__search_index_take(struct grove__search_index *ix, struct grove_search *s, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d);
 /*
  * Reads the texts of those of the first ask->most hits that are unsure, and leaves out those
  * that are none. GROVE_ENOMEM.

@@ -2,17 +2,15 @@
  * search/search_db.c: the database of the index.
  *
  *	files   indexed logs: state, how far it was read, session
- *	docs    one for each message text: the file, the entry, where its line is
- *	words   FTS5, without the texts; a row has the number of its doc
- *	parts   consecutive calls, or results: the file, the entries
- *	calls, results
- *	        FTS5; a row has the number of its part, the position of a word is its entry
- *	forms   the words whose stem is another word
- *	said    the words of messages
- *	meta    numbers: the next file, the next doc, how many docs are dead
+ *	parts   consecutive texts of a log: the file, times, sizes
+ *	texts   where the texts of a part are
+ *	words   FTS5, without the texts; a row has the number of its part, the position of a word
+ *	        is the number of the text, times the number of lanes, plus its lane
+ *	vocab   the words of ASCII letters, by stem
+ *	meta    numbers: the next file, the next part, how many parts are dead
  *
  * Texts are not stored: a hit is shown from its log. So nothing can be deleted from
- * `words`, and nothing is: a file that is read again gets a new number, and docs whose
+ * `words`, and nothing is: a file that is read again gets a new number, and parts whose
  * number is not in `files` are dead. When most are, everything is built again.
  */
 #include "search/search_db.h"
@@ -28,21 +26,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "6"
+#define VERSION "7"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 /* Numbers that no index reaches. */
 #define FILES_MOST (INT64_C(1) << 28)
-#define DOCS_MOST (INT64_C(1) << 48)
+#define PARTS_MOST (INT64_C(1) << 48)
 
 /* -------------------------------------------------------------------- words */
-
-struct cutting {
-	struct grove__search_index *ix;
-	void *payload;
-	int (*token)(void *payload, int flags, const char *ptr, int len, int from, int to);
-	uint64_t words;
-};
 
 static int create(void *context, const char **args, int nr, Fts5Tokenizer **out)
 {
@@ -57,61 +48,35 @@ static void delete(Fts5Tokenizer *t)
 	(void)t;
 }
 
-static int tell_word(void *payload, const struct grove__word *w)
-{
-	struct cutting *c = payload;
-	uint64_t hash;
-
-	c->words += !w->again;
-	if (c->ix->forms.seen) {
-		hash = grove__search_word_hash(w->ptr, w->len);
-		if (grove__search_forms_note(&c->ix->forms, w->ptr, w->len, hash) ||
-		    grove__search_said_note(&c->ix->said, w->ptr, w->len, hash))
-			return SQLITE_NOMEM;
-	}
-	return c->token(c->payload, w->again ? FTS5_TOKEN_COLOCATED : 0, w->ptr, (int)w->len, (int)w->from,
-			(int)w->to);
-}
-
+/*
+ * The words of a part are already split: each ends in a space, those of a position in a line
+ * feed. A position without words needs one that nobody can search for. A query has single words.
+ */
 static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
 		    int (*token)(void *, int, const char *, int, int, int))
 {
-	struct grove__search_index *ix = (struct grove__search_index *)(void *)t;
-	struct cutting c = { ix, payload, token, 0 };
-	int rc = !text || len <= 0 ? 0 : grove__words_cut(grove__slice(text, (size_t)len),
-							  (flags & FTS5_TOKENIZE_QUERY) != 0, tell_word, &c);
-
-	/* this is also called for columns without a text */
-	if (c.words)
-		ix->words = c.words;
-	return rc;
-}
-
-/*
- * The tokenizer for a part: the words are already split. Those of an entry have the
- * same position.
- */
-static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
-			 int (*token)(void *, int, const char *, int, int, int))
-{
 	const char *at = text, *end = text + (text ? len : 0), *word;
+	bool first = true;
 	int rc = 0;
 
 	(void)t;
 	(void)flags;
-	for (flags = 0; at < end && !rc; at++) {
+	for (; at < end && !rc; at++) {
 		for (word = at; at < end && *at != ' ' && *at != '\n';)
 			at++;
 		if (at > word)
-			rc = token(payload, flags, word, (int)(at - word), (int)(word - text), (int)(at - text));
-		flags = at < end && *at == ' ' ? FTS5_TOKEN_COLOCATED : 0;
+			rc = token(payload, first ? 0 : FTS5_TOKEN_COLOCATED, word, (int)(at - word), (int)(word - text),
+				   (int)(at - text));
+		else if (at < end && *at == '\n' && first)
+			rc = token(payload, 0, "\1", 1, (int)(at - text), (int)(at - text));
+		first = at < end && *at == '\n';
 	}
 	return rc;
 }
 
 static int add_functions(struct grove__search_index *ix)
 {
-	fts5_tokenizer cut = { create, delete, tokenize }, part = { create, delete, tokenize_part };
+	fts5_tokenizer cut = { create, delete, tokenize };
 	fts5_api *api = NULL;
 	sqlite3_stmt *st = NULL;
 
@@ -122,10 +87,7 @@ static int add_functions(struct grove__search_index *ix)
 	sqlite3_finalize(st);
 	if (!api)
 		return GROVE_ENOTSUP;
-	if (api->xCreateTokenizer(api, "grove", ix, &cut, NULL) ||
-	    api->xCreateTokenizer(api, "grove_part", ix, &part, NULL))
-		return GROVE_ENOMEM;
-	return grove__search_find_functions(ix, api);
+	return api->xCreateTokenizer(api, "grove", ix, &cut, NULL) ? GROVE_ENOMEM : grove__search_find_function(ix, api);
 }
 
 /* ---------------------------------------------------------------- statements */
@@ -173,6 +135,16 @@ int grove__search_db_prepare(struct grove__search_index *ix, const char *sql, sq
 		       : 0;
 }
 
+int grove__search_db_step(struct grove__search_index *ix, sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : SQLITE_ERROR;
+
+	if (rc)
+		rc = grove__search_db_code(ix, sqlite3_extended_errcode(ix->db));
+	sqlite3_reset(st);
+	return rc;
+}
+
 static void finalize(sqlite3_stmt **st)
 {
 	sqlite3_finalize(*st);
@@ -182,18 +154,11 @@ static void finalize(sqlite3_stmt **st)
 /* Finalizes the statements for writing, so that the tables can be created again. */
 static void unprepare(struct grove__search_index *ix)
 {
-	for (int i = 0; i < SEARCH_CLASSES; i++) {
-		finalize(&ix->add_words[i]);
-		finalize(&ix->find[i]);
-	}
-	finalize(&ix->add_doc);
-	finalize(&ix->add_part);
-	finalize(&ix->add_form);
-	finalize(&ix->add_said);
-	finalize(&ix->of_stem);
-	finalize(&ix->drop_file);
-	finalize(&ix->put_file);
-	finalize(&ix->one_file);
+	sqlite3_stmt **all[] = { &ix->add_words, &ix->add_part, &ix->add_texts, &ix->add_word, &ix->drop_file,
+				 &ix->put_file, &ix->one_file, &ix->of_stem, &ix->find, &ix->one_part };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		finalize(all[i]);
 }
 
 static int number(struct grove__search_index *ix, const char *sql, int64_t *out)
@@ -216,30 +181,21 @@ int grove__search_db_make(struct grove__search_index *ix)
 {
 	unprepare(ix);
 	return grove__search_db_run(ix,
-		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
-		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
-		"DROP TABLE IF EXISTS results; DROP TABLE IF EXISTS forms; DROP TABLE IF EXISTS said;"
+		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS texts;"
+		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS vocab; DROP TABLE IF EXISTS meta;"
 		"CREATE TABLE files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, store TEXT, "
 		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
 		"crc INTEGER, rows INTEGER, pos INTEGER, off INTEGER, len INTEGER, sum INTEGER, "
-		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, name TEXT, "
+		"lines INTEGER, parts INTEGER, dialect TEXT, session TEXT, cwd TEXT, name TEXT, "
 		"modified INTEGER, labels BLOB, places BLOB);"
-		"CREATE TABLE forms (stem TEXT, word TEXT, PRIMARY KEY (stem, word)) WITHOUT ROWID;"
-		"CREATE TABLE said (word TEXT PRIMARY KEY) WITHOUT ROWID;"
-		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, role INTEGER, "
-		"time INTEGER, length INTEGER, kind INTEGER, row INTEGER, pos INTEGER, off INTEGER, "
-		"len INTEGER, sum INTEGER, lines INTEGER, entry TEXT);"
-		"CREATE TABLE meta (next_file INTEGER, next_doc INTEGER, dead INTEGER);"
+		"CREATE TABLE parts (id INTEGER PRIMARY KEY, file INTEGER, since INTEGER, until INTEGER, sizes BLOB);"
+		"CREATE TABLE texts (id INTEGER PRIMARY KEY, texts BLOB);"
+		"CREATE TABLE vocab (stem TEXT, word TEXT, PRIMARY KEY (stem, word)) WITHOUT ROWID;"
+		"CREATE TABLE meta (next_file INTEGER, next_part INTEGER, dead INTEGER);"
 		"INSERT INTO meta VALUES (1, 1, 0);"
-		"CREATE TABLE parts (id INTEGER PRIMARY KEY, file INTEGER, since INTEGER, until INTEGER, "
-		"sizes BLOB, entries BLOB);"
-		"CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, tokenize='grove');"
-		"CREATE VIRTUAL TABLE calls USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
-		"CREATE VIRTUAL TABLE results USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
+		"CREATE VIRTUAL TABLE words USING fts5(lanes, content='', columnsize=0, tokenize='grove');"
 		/* fewer and larger segments, which are merged and queried less often */
 		"INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
-		"INSERT INTO calls (calls, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
-		"INSERT INTO results (results, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
 		"PRAGMA user_version = " VERSION);
 }
 
@@ -390,9 +346,9 @@ void grove__search_index_close(struct grove__search_index *ix)
 	grove__buf_release(&ix->session);
 	grove__buf_release(&ix->cwd);
 	grove__buf_release(&ix->name);
-	grove__search_forms_release(&ix->forms);
-	grove__search_said_release(&ix->said);
 	grove__search_fts_release(&ix->fts);
+	free(ix->at);
+	free(ix->found);
 	free(ix->known);
 	free(ix->log_of);
 	free(ix);
@@ -447,7 +403,7 @@ static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 		.like = { sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4),
 			  sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6),
 			  sqlite3_column_int64(st, 7) },
-		.docs = sqlite3_column_int64(st, 9),
+		.parts = sqlite3_column_int64(st, 9),
 		.dialect = dialect ? grove__dialect_find(dialect) : NULL,
 	};
 
@@ -482,7 +438,7 @@ static int read_files(struct grove__search_index *ix)
 	uint32_t old;
 	int step = SQLITE_DONE;
 	int rc = grove__search_db_prepare(ix, "SELECT id, key, store, dev, ino, size, mtime, ctime, dialect, "
-					      "docs, name, modified, labels FROM files", &st);
+					      "parts, name, modified, labels FROM files", &st);
 
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_known(ix, st);
@@ -513,11 +469,11 @@ int grove__search_db_load(struct grove__search_index *ix, bool *changed)
 		return rc;
 	forget(ix);
 	rc = number(ix, "SELECT next_file FROM meta", &ix->next_file);
-	rc = rc ? rc : number(ix, "SELECT next_doc FROM meta", &ix->next_doc);
+	rc = rc ? rc : number(ix, "SELECT next_part FROM meta", &ix->next_part);
 	rc = rc ? rc : number(ix, "SELECT dead FROM meta", &ix->dead);
 	/* memory is allocated for this many files, so the number must be plausible */
-	if (!rc && (ix->next_file <= 0 || ix->next_file > FILES_MOST || ix->next_doc < 0 ||
-		    ix->next_doc > DOCS_MOST || ix->dead < 0 || ix->dead > DOCS_MOST))
+	if (!rc && (ix->next_file <= 0 || ix->next_file > FILES_MOST || ix->next_part < 0 ||
+		    ix->next_part > PARTS_MOST || ix->dead < 0 || ix->dead > PARTS_MOST))
 		rc = GROVE_EDAMAGED;
 	rc = rc ? rc : read_files(ix);
 	if (!rc)

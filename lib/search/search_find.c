@@ -1,213 +1,112 @@
 /*
  * search/search_find.c: queries on the index.
  *
- * FTS5 goes through every doc that has the words, so what is done for each has to be cheap.
- * How often it has them bounds its score, and once there are enough hits, most docs cannot
- * be better: of these, nothing else is read. In a part the number of words bounds the score
- * of an entry. The newest come first, since they are the better ones of those with the same
- * score.
+ * FTS5 goes through every part that has the words, so what is done for each has to be cheap.
+ * From the positions of the words follows which texts of the part have which of them, and in
+ * which lanes. The number of words of a text is its score, and once there are enough hits,
+ * most texts cannot be better: of these, nothing else is read. The newest come first, since
+ * they are the better ones of those with the same score.
  */
 #include "search/search_db.h"
 #include "search/search_part.h"
+#include "search/search_rank.h"
 
 #include "base/array.h"
 #include "image/sent.h"
 
 #include <stdlib.h>
 
-/* ----------------------------------------------------------------- functions */
+/* ----------------------------------------------------------------- positions */
 
-static int count(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint64_t *out)
+static int mark_position(struct grove__search_index *ix, size_t at, size_t word)
 {
-	Fts5PhraseIter it;
-	int column, off, last_column = -1, last = -1;
-	int rc = api->xPhraseFirst(c, phrase, &it, &column, &off);
+	if (at >= ix->cap_at) {
+		size_t cap = at + at / 2 + 4096;
+		uint64_t *more = realloc(ix->at, cap * sizeof(*more));
 
-	*out = 0;
-	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off)) {
-		*out += column != last_column || off != last;
-		last_column = column;
-		last = off;
+		if (!more)
+			return SQLITE_NOMEM;
+		memset(more + ix->cap_at, 0, (cap - ix->cap_at) * sizeof(*more));
+		ix->at = more;
+		ix->cap_at = cap;
 	}
-	return rc;
+	if (!ix->at[at]) {
+		if (grove__array_room(&ix->found, &ix->cap_found, ix->nr_found, sizeof(*ix->found)))
+			return SQLITE_NOMEM;
+		ix->found[ix->nr_found++] = (struct grove__search_found){ .nr = (uint32_t)(at / SEARCH_LANES),
+									  .lane = at % SEARCH_LANES };
+	}
+	ix->at[at] |= (uint64_t)1 << word;
+	return 0;
 }
 
-/*
- * The phrases of a query, in its order, are the words of the first term, then those of the
- * next: a word and its other forms. ix->fts says how many each has.
- */
-
-/* grove_score(words, N): how well a doc of N words matches. */
-static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr,
-		  sqlite3_value **args)
-{
-	const struct grove__search_index *ix = api->xUserData(c);
-	uint64_t times, all, words = nr == 1 ? (uint64_t)sqlite3_value_int64(args[0]) : 0;
-	double sum = 0;
-	int rc = 0, phrase = 0;
-
-	for (size_t i = 0; i < ix->fts.nr && !rc; i++) {
-		all = 0;
-		for (unsigned j = 0; j < ix->fts.terms[i] && !rc; j++) {
-			rc = count(api, c, phrase++, &times);
-			all += times;
-		}
-		sum += grove__search_score(all, words);
-	}
-	if (rc)
-		sqlite3_result_error_code(out, rc);
-	else
-		sqlite3_result_double(out, sum);
-}
-
-/* Positions in a part, in order: the entries that have something. */
-struct positions {
-	uint32_t *at;
-	size_t nr, cap;
-};
-
-/* Adds the positions of a phrase to those of the other forms of its word. */
-static int add_positions(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, struct positions *p)
+static int mark_phrase(struct grove__search_index *ix, const Fts5ExtensionApi *api, Fts5Context *c, int phrase,
+		       size_t word)
 {
 	Fts5PhraseIter it;
 	int column, off, rc = api->xPhraseFirst(c, phrase, &it, &column, &off);
 
-	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off)) {
-		if (grove__array_room(&p->at, &p->cap, p->nr, sizeof(*p->at)))
-			return SQLITE_NOMEM;
-		p->at[p->nr++] = (uint32_t)off;
-	}
+	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off))
+		if (off >= 0)
+			rc = mark_position(ix, (size_t)off, word);
 	return rc;
 }
 
-static int by_position(const void *x, const void *y)
+/*
+ * grove_texts(words): puts the texts of a part that have some of the words into ix->found,
+ * and returns their number. The phrases of a query, in its order, are the first word and its
+ * other forms, then the next; ix->fts says how many each has.
+ */
+static void find_texts(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr_args,
+		       sqlite3_value **args)
 {
-	const uint32_t *a = x, *b = y;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* Keeps the positions in `all` that this term has too. */
-static void narrow(struct positions *all, const struct positions *p)
-{
-	size_t i = 0, kept = 0;
-
-	for (size_t j = 0; j < all->nr; j++) {
-		while (i < p->nr && p->at[i] < all->at[j])
-			i++;
-		if (i < p->nr && p->at[i] == all->at[j] && (!kept || all->at[kept - 1] != all->at[j]))
-			all->at[kept++] = all->at[j];
-	}
-	all->nr = kept;
-}
-
-/* grove_entries(TABLE): the entries of a part that have all words, as 32-bit numbers. */
-static void entries(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr_args,
-		    sqlite3_value **args)
-{
-	const struct grove__search_index *ix = api->xUserData(c);
-	struct positions all = { 0 }, one = { 0 };
+	struct grove__search_index *ix = api->xUserData(c);
 	int rc = 0, phrase = 0;
 
 	(void)nr_args;
 	(void)args;
-	for (size_t i = 0; i < ix->fts.nr && !rc; i++) {
-		struct positions *p = i ? &one : &all;
+	ix->nr_found = 0;
+	for (size_t i = 0; i < ix->fts.nr && !rc; i++)
+		for (unsigned j = 0; j < ix->fts.phrases[i] && !rc; j++)
+			rc = mark_phrase(ix, api, c, phrase++, i);
+	for (size_t i = 0; i < ix->nr_found; i++) {
+		struct grove__search_found *f = &ix->found[i];
 
-		p->nr = 0;
-		for (unsigned j = 0; j < ix->fts.terms[i] && !rc; j++)
-			rc = add_positions(api, c, phrase++, p);
-		if (!rc && ix->fts.terms[i] > 1 && p->nr)
-			qsort(p->at, p->nr, sizeof(*p->at), by_position);
-		if (!rc)
-			narrow(&all, p);
+		f->words = ix->at[(size_t)f->nr * SEARCH_LANES + f->lane];
+		ix->at[(size_t)f->nr * SEARCH_LANES + f->lane] = 0;
 	}
 	if (rc)
 		sqlite3_result_error_code(out, rc);
 	else
-		sqlite3_result_blob64(out, all.at ? (void *)all.at : "", all.nr * sizeof(*all.at), SQLITE_TRANSIENT);
-	free(all.at);
-	free(one.at);
+		sqlite3_result_int64(out, (sqlite3_int64)ix->nr_found);
 }
 
-/* grove_file(N): whether the docs of this file count. */
-static void file_counts(sqlite3_context *out, int nr, sqlite3_value **args)
+int grove__search_find_function(struct grove__search_index *ix, fts5_api *api)
 {
-	const struct grove__search_index *ix = sqlite3_user_data(out);
-	int64_t id = sqlite3_value_int64(args[0]);
-
-	(void)nr;
-	sqlite3_result_int(out, id > 0 && (uint64_t)id < ix->nr_log_of && ix->log_of[id] &&
-					ix->wanted[ix->log_of[id] - 1]);
-}
-
-/* grove_wants(ROLE, TIME) */
-static void doc_counts(sqlite3_context *out, int nr, sqlite3_value **args)
-{
-	const struct grove__search_index *ix = sqlite3_user_data(out);
-	int role = sqlite3_value_int(args[0]);
-
-	(void)nr;
-	sqlite3_result_int(out, role >= 0 && role < 32 &&
-					grove__search_wants(ix->ask, SEARCH_TEXT, role, sqlite3_value_int64(args[1])));
-}
-
-/* Returns whether a hit with this score, and no newer than this, may be one of the best. */
-static bool may_be_best(const struct grove__search_index *ix, double score, int64_t time)
-{
-	const struct grove__search_hit *worst = &ix->hits->worst;
-
-	return ix->ask->only != GROVE_NO_ENTRY || !ix->hits->cut || score > worst->score ||
-	       (score == worst->score && time >= worst->time);
-}
-
-/* grove_best(SCORE), grove_best(SCORE, TIME) */
-static void best(sqlite3_context *out, int nr, sqlite3_value **args)
-{
-	int64_t time = nr == 2 ? sqlite3_value_int64(args[1]) : INT64_MAX;
-
-	sqlite3_result_int(out, may_be_best(sqlite3_user_data(out), sqlite3_value_double(args[0]), time));
-}
-
-/* grove_any(ENTRIES, SIZES, UNTIL): whether any of these entries of a part may be one of the best. */
-static void any_best(sqlite3_context *out, int nr, sqlite3_value **args)
-{
-	const struct grove__search_index *ix = sqlite3_user_data(out);
-	const char *list = sqlite3_value_blob(args[0]);
-	const unsigned char *sizes = sqlite3_value_blob(args[1]);
-	size_t len = (size_t)sqlite3_value_bytes(args[0]), nr_sizes = (size_t)sqlite3_value_bytes(args[1]);
-	int64_t until = sqlite3_value_int64(args[2]);
-	uint32_t at;
-	bool any = false;
-
-	(void)nr;
-	for (size_t i = 0; i < len && !any; i += sizeof(at)) {
-		memcpy(&at, list + i, sizeof(at));
-		/* with too few sizes it is damaged, as will be found */
-		any = at >= nr_sizes || may_be_best(ix, grove__search_query_once(ix->ask->q, sizes[at]), until);
-	}
-	sqlite3_result_int(out, any);
-}
-
-int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
-{
-	if (api->xCreateFunction(api, "grove_score", ix, score, NULL) ||
-	    api->xCreateFunction(api, "grove_entries", ix, entries, NULL) ||
-	    sqlite3_create_function(ix->db, "grove_file", 1, SQLITE_UTF8, ix, file_counts, NULL, NULL) ||
-	    sqlite3_create_function(ix->db, "grove_wants", 2, SQLITE_UTF8, ix, doc_counts, NULL, NULL) ||
-	    sqlite3_create_function(ix->db, "grove_best", -1, SQLITE_UTF8, ix, best, NULL, NULL) ||
-	    sqlite3_create_function(ix->db, "grove_any", 3, SQLITE_UTF8, ix, any_best, NULL, NULL))
-		return GROVE_ENOMEM;
-	return 0;
+	return api->xCreateFunction(api, "grove_texts", ix, find_texts, NULL) ? GROVE_ENOMEM : 0;
 }
 
 /* -------------------------------------------------------------------- asking */
 
+/* A query while it is answered. */
+struct finding {
+	struct grove__search_index *ix;
+	const struct grove_search *s;
+	const struct grove__search_ask *ask;
+	uint8_t *wanted;             /* for each log */
+	unsigned lanes;              /* a bit for each that is asked for */
+	bool plain;                  /* neither roles nor times are asked for */
+	bool sure;                   /* a text that has the words is certainly a match */
+	struct grove__search_matcher *m;
+	struct grove__search_hits *out;
+	struct grove__search_rank *rank;     /* NULL: texts must have all the words */
+};
+
 /* Leaves out the logs of other directories. */
-static int choose_by_cwd(struct grove__search_index *ix, const struct grove__logs *sweep,
-			 const struct grove__search_ask *ask, uint8_t *wanted)
+static int choose_by_cwd(struct finding *f)
 {
-	struct grove__search_ask any_agent = *ask;
+	struct grove__search_index *ix = f->ix;
+	struct grove__search_ask any_agent = *f->ask;
 	sqlite3_stmt *st = NULL;
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st);
 
@@ -216,9 +115,9 @@ static int choose_by_cwd(struct grove__search_index *ix, const struct grove__log
 		int64_t id = sqlite3_column_int64(st, 0);
 		uint32_t log = id > 0 && (uint64_t)id < ix->nr_log_of ? ix->log_of[id] : 0;
 
-		if (log && wanted[log - 1])
-			wanted[log - 1] = grove__search_wants_log(&any_agent, &sweep->logs[log - 1], NULL,
-								  (const char *)sqlite3_column_text(st, 1));
+		if (log && f->wanted[log - 1])
+			f->wanted[log - 1] = grove__search_wants_log(&any_agent, &f->s->sweep.logs[log - 1], NULL,
+								     (const char *)sqlite3_column_text(st, 1));
 	}
 	rc = rc ? rc : grove__search_db_code(ix, step);
 	sqlite3_finalize(st);
@@ -226,19 +125,21 @@ static int choose_by_cwd(struct grove__search_index *ix, const struct grove__log
 }
 
 /* Selects the logs that are asked for and that the index has. */
-static int choose_logs(struct grove__search_index *ix, const struct grove__logs *sweep,
-		       const uint8_t *look, const struct grove__search_ask *ask, uint8_t *wanted)
+static int choose_logs(struct finding *f)
 {
-	for (size_t i = 0; i < sweep->nr; i++)
-		wanted[i] = !look[i] && (ask->only == GROVE_NO_ENTRY || ask->only == i);
+	const struct grove__search_ask *ask = f->ask;
+	const struct grove__search_index *ix = f->ix;
+
+	for (size_t i = 0; i < f->s->sweep.nr; i++)
+		f->wanted[i] = !f->s->look[i] && (ask->only == GROVE_NO_ENTRY || ask->only == i);
 	for (uint32_t i = 0; i < ix->nr && ask->agent; i++) {
 		uint32_t log = ix->log_of[ix->known[i].id];
 
 		if (log && (!ix->known[i].dialect ||
-			    strcmp(ask->agent, grove__search_log_agent(&sweep->logs[log - 1], ix->known[i].dialect))))
-			wanted[log - 1] = false;
+			    strcmp(ask->agent, grove__search_log_agent(&f->s->sweep.logs[log - 1], ix->known[i].dialect))))
+			f->wanted[log - 1] = false;
 	}
-	return grove__search_wants_cwd(ask) ? choose_by_cwd(ix, sweep, ask, wanted) : 0;
+	return grove__search_wants_cwd(ask) ? choose_by_cwd(f) : 0;
 }
 
 /* Adds a hit, with a copy of its entry's id, if it has one. */
@@ -253,184 +154,225 @@ static int add_hit(struct grove__search_hits *to, const struct grove__search_hit
 	return grove__search_add(to, &own);
 }
 
-static int take_hit(struct grove__search_index *ix, sqlite3_stmt *st, struct grove__search_hits *out)
+/* ---------------------------------------------------------------------- parts */
+
+/* A part that has some of the words. */
+struct part {
+	int64_t id;
+	uint32_t file, log;
+	int64_t until;
+	const unsigned char *sizes;
+	size_t nr_sizes;
+};
+
+/* Opens the list of a part's texts; `rest` is valid until the next call. */
+static int open_part(struct grove__search_index *ix, int64_t id, struct grove_slice *rest)
 {
-	const char *entry = (const char *)sqlite3_column_text(st, 11);
-	struct grove__search_hit h = {
-		.indexed = true,
-		.score = sqlite3_column_double(st, 0),
-		.file = (uint32_t)sqlite3_column_int64(st, 1),
-		.class = SEARCH_TEXT,
-		.role = (uint8_t)sqlite3_column_int(st, 2),
-		.time = sqlite3_column_int64(st, 3),
-		.kind = (uint8_t)sqlite3_column_int(st, 4),
-		.row = (uint32_t)sqlite3_column_int64(st, 5),
-		.at = { .pos = (uint64_t)sqlite3_column_int64(st, 6), .off = (uint64_t)sqlite3_column_int64(st, 7),
-			.len = (uint64_t)sqlite3_column_int64(st, 8), .crc = (uint32_t)sqlite3_column_int64(st, 9),
-			.lines = sqlite3_column_int(st, 10) != 0 },
-	};
+	int rc = grove__search_db_prepare(ix, "SELECT texts FROM texts WHERE id = ?", &ix->one_part);
 
-	h.log = ix->log_of[h.file] - 1;
-	return add_hit(out, &h, entry);
-}
-
-static const char of_docs[] =
-	"SELECT grove_score(words, d.length), d.file, d.role, d.time, d.kind, d.row, d.pos, d.off, "
-	"d.len, d.sum, d.lines, d.entry FROM words CROSS JOIN docs d ON d.id = words.rowid "
-	"WHERE words MATCH ?1 AND grove_best(grove_score(words)) AND grove_file(d.file) "
-	"AND grove_wants(d.role, d.time) AND grove_best(grove_score(words, d.length), d.time) "
-	"ORDER BY words.rowid DESC";
-
-/* Makes a statement ready for the next query. `step`: what the last step returned. */
-static int end_finding(struct grove__search_index *ix, sqlite3_stmt *st, int rc, int step)
-{
-	rc = rc ? rc : grove__search_db_code(ix, step);
-	if (st) {
-		sqlite3_reset(st);
-		sqlite3_clear_bindings(st);
+	if (rc)
+		return rc;
+	sqlite3_reset(ix->one_part);
+	sqlite3_bind_int64(ix->one_part, 1, id);
+	if (sqlite3_step(ix->one_part) != SQLITE_ROW) {
+		rc = grove__search_db_code(ix, sqlite3_reset(ix->one_part));
+		return rc ? rc : GROVE_EDAMAGED;
 	}
-	return rc;
+	*rest = grove__slice(sqlite3_column_blob(ix->one_part, 0), (size_t)sqlite3_column_bytes(ix->one_part, 0));
+	return 0;
 }
 
-/* Searches the messages. */
-static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
+static int by_number(const void *x, const void *y)
 {
-	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &ix->find[SEARCH_TEXT]);
-	sqlite3_stmt *st = ix->find[SEARCH_TEXT];
+	const struct grove__search_found *a = x, *b = y;
 
-	if (!rc)
-		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
-	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = take_hit(ix, st, out);
-	return end_finding(ix, st, rc, step);
+	return a->nr != b->nr ? (a->nr < b->nr ? -1 : 1) : (int)a->lane - (int)b->lane;
 }
 
-static const char *const of_parts[SEARCH_CLASSES] = {
-	[SEARCH_CALLS] = "SELECT p.file, p.entries, grove_entries(calls) FROM calls "
-			 "CROSS JOIN parts p ON p.id = calls.rowid "
-			 "WHERE calls MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
-			 "AND grove_any(grove_entries(calls), p.sizes, p.until) "
-			 "ORDER BY calls.rowid DESC",
-	[SEARCH_RESULTS] = "SELECT p.file, p.entries, grove_entries(results) FROM results "
-			   "CROSS JOIN parts p ON p.id = results.rowid "
-			   "WHERE results MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
-			   "AND grove_any(grove_entries(results), p.sizes, p.until) "
-			   "ORDER BY results.rowid DESC",
-};
-
-/* Tool calls, or results: parts of logs. */
-struct parts {
-	struct grove__search_index *ix;
-	int class;
-	bool sure;                   /* an entry that has the words is certainly a match */
-	struct grove__search_matcher *m;
-	struct grove__search_hits *out;
-};
-
-static int take_entry(struct parts *p, uint32_t file, const struct grove__search_doc *e)
+static struct grove__search_hit hit_of(const struct part *p, const struct grove__search_doc *e)
 {
-	const struct grove__search_ask *ask = p->ix->ask;
-	struct grove__search_hit h = {
-		.indexed = true, .log = p->ix->log_of[file] - 1, .file = file, .class = (uint8_t)p->class,
-		.kind = e->kind, .role = e->role, .time = e->time, .at = e->at, .row = e->row,
-		.score = grove__search_query_once(ask->q, e->words), .unsure = !p->sure,
-	};
-
-	if (e->role >= 32 || !grove__search_wants(ask, p->class, e->role, e->time))
-		return 0;
-	return add_hit(p->out, &h, e->entry);
+	return (struct grove__search_hit){ .indexed = true, .log = p->log, .file = p->file, .class = e->class, .kind = e->kind,
+					   .role = e->role, .time = e->time, .at = e->at, .row = e->row };
 }
 
-static int take_part(struct parts *p, sqlite3_stmt *st)
+/* The text may be one of the best, as far as is known without reading where it is. */
+static bool may_be_best(const struct finding *f, const struct part *p, const struct grove__search_found *x)
 {
-	struct grove_slice rest = { sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1) };
-	const char *list = sqlite3_column_blob(st, 2);
-	size_t nr = (size_t)sqlite3_column_bytes(st, 2) / sizeof(uint32_t);
+	const struct grove__search_hit *worst = &f->out->worst;
+	double score;
+
+	if (f->ask->only != GROVE_NO_ENTRY || !f->out->cut || x->nr >= p->nr_sizes)
+		return true;
+	score = grove__search_query_score(f->ask->q, p->sizes[x->nr]);
+	return score > worst->score || (score == worst->score && p->until >= worst->time);
+}
+
+static int take_all_words(struct finding *f, const struct part *p)
+{
+	struct grove__search_index *ix = f->ix;
+	uint64_t all = ix->fts.nr < 64 ? ((uint64_t)1 << ix->fts.nr) - 1 : UINT64_MAX;
 	struct grove__search_doc e = { 0 };
-	uint32_t at = 0, next;
+	struct grove_slice rest;
+	uint32_t at = 0;
+	size_t nr = 0;
 	int rc = 0;
 
+	for (size_t i = 0; i < ix->nr_found; i++)
+		if (ix->found[i].words == all && f->lanes >> ix->found[i].lane & 1 && may_be_best(f, p, &ix->found[i]))
+			ix->found[nr++] = ix->found[i];
+	if (!nr)
+		return 0;
+	qsort(ix->found, nr, sizeof(*ix->found), by_number);
+	rc = open_part(ix, p->id, &rest);
 	for (size_t i = 0; i < nr && !rc; i++) {
-		memcpy(&next, list + i * sizeof(next), sizeof(next));
-		for (; at <= next && !rc; at++)
+		struct grove__search_hit h;
+
+		for (; at <= ix->found[i].nr && !rc; at++)
 			rc = grove__search_part_next(&rest, &e);
-		rc = rc ? GROVE_EDAMAGED : take_entry(p, (uint32_t)sqlite3_column_int64(st, 0), &e);
+		if (rc || grove__search_lane(e.class, e.role) != ix->found[i].lane)
+			return GROVE_EDAMAGED;
+		if (!grove__search_wants(f->ask, e.class, e.role, e.time))
+			continue;
+		h = hit_of(p, &e);
+		h.score = grove__search_query_score(f->ask->q, e.words);
+		h.unsure = !f->sure;
+		rc = add_hit(f->out, &h, e.entry);
 	}
 	return rc;
 }
 
-static int find_parts(struct parts *p, const char *match)
+/*
+ * Notes the texts of a part. Where one is in its log is looked up only if it is shown, so
+ * until then its position is that in the index: the part, and its number there.
+ */
+static int note_some_words(struct finding *f, const struct part *p)
 {
-	const struct grove__search_ask *ask = p->ix->ask;
-	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &p->ix->find[p->class]);
-	sqlite3_stmt *st = p->ix->find[p->class];
+	struct grove__search_index *ix = f->ix;
+	struct grove__search_doc e = { 0 };
+	struct grove_slice rest;
+	uint32_t at = 0;
+	int rc = 0;
 
-	if (!rc) {
-		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(st, 2, ask->since);
-		sqlite3_bind_int64(st, 3, ask->until);
+	if (!f->plain) {
+		qsort(ix->found, ix->nr_found, sizeof(*ix->found), by_number);
+		rc = open_part(ix, p->id, &rest);
 	}
-	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = take_part(p, st);
-	return end_finding(p->ix, st, rc, step);
+	for (size_t i = 0; i < ix->nr_found && !rc; i++) {
+		const struct grove__search_found *x = &ix->found[i];
+		struct grove__search_hit h = { .indexed = true, .log = p->log, .file = p->file,
+					       .class = grove__search_lane_class(x->lane),
+					       .role = x->lane == LANE_PROMPT ? GROVE_ROLE_USER : GROVE_ROLE_OTHER,
+					       .at = { .pos = (uint64_t)p->id, .off = x->nr } };
+
+		if (!(f->lanes >> x->lane & 1))
+			continue;
+		for (; !f->plain && at <= x->nr && !rc; at++)
+			rc = grove__search_part_next(&rest, &e);
+		if (rc)
+			return GROVE_EDAMAGED;
+		if (f->plain || grove__search_wants(f->ask, e.class, e.role, e.time))
+			rc = grove__search_rank_note(f->rank, x->words, &h);
+	}
+	return rc;
 }
 
-/* The words of the index that have a stem, other than the stem itself. */
+/* Completes a hit that has been noted. */
+static int complete(void *payload, struct grove__search_hit *h)
+{
+	struct finding *f = payload;
+	struct part p = { .id = (int64_t)h->at.pos, .file = h->file, .log = h->log };
+	struct grove__search_doc e = { 0 };
+	struct grove__search_hit own;
+	struct grove_slice rest;
+	int rc = open_part(f->ix, p.id, &rest);
+
+	for (uint64_t i = 0; i <= h->at.off && !rc; i++)
+		rc = grove__search_part_next(&rest, &e) ? GROVE_EDAMAGED : 0;
+	if (rc)
+		return rc;
+	own = hit_of(&p, &e);
+	own.match = h->match;
+	own.missing = h->missing;
+	own.score = h->score;
+	own.rank = h->rank;
+	*h = own;
+	return e.entry && !(h->entry = grove__arena_dup(&f->out->texts, grove__slice_str(e.entry))) ? GROVE_ENOMEM : 0;
+}
+
+static int take_part(struct finding *f, sqlite3_stmt *st)
+{
+	const struct grove__search_index *ix = f->ix;
+	int64_t file = sqlite3_column_int64(st, 1), since = sqlite3_column_int64(st, 2);
+	struct part p = {
+		.id = sqlite3_column_int64(st, 0), .file = (uint32_t)file, .until = sqlite3_column_int64(st, 3),
+		.log = file > 0 && (uint64_t)file < ix->nr_log_of ? ix->log_of[file] : 0,
+		.sizes = sqlite3_column_blob(st, 4), .nr_sizes = (size_t)sqlite3_column_bytes(st, 4),
+	};
+
+	if (!p.log-- || !f->wanted[p.log])
+		return 0;
+	if (f->ask->since != INT64_MIN || f->ask->until != INT64_MAX)
+		if (p.until < f->ask->since || since > f->ask->until)
+			return 0;
+	return f->rank ? note_some_words(f, &p) : take_all_words(f, &p);
+}
+
 static int forms_of(void *payload, struct grove_slice stem, grove__search_form_fn *fn, void *fn_payload)
 {
-	struct grove__search_index *ix = payload;
-	int step = SQLITE_DONE;
-	int rc = grove__search_db_prepare(ix, "SELECT word FROM forms WHERE stem = ?", &ix->of_stem);
+	return grove__search_vocab_forms(payload, stem, fn, fn_payload);
+}
 
+static int find_parts(struct finding *f)
+{
+	struct grove__search_index *ix = f->ix;
+	int step = SQLITE_DONE;
+	int rc = grove__search_db_prepare(ix, "SELECT p.id, p.file, p.since, p.until, p.sizes, grove_texts(words) FROM words "
+					      "CROSS JOIN parts p ON p.id = words.rowid WHERE words MATCH ?1 "
+					      "ORDER BY words.rowid DESC", &ix->find);
+
+	ix->fts.forms = forms_of;
+	ix->fts.payload = ix;
+	rc = rc ? rc : grove__search_query_fts(f->ask->q, &ix->fts);
 	if (!rc)
-		sqlite3_bind_text(ix->of_stem, 1, stem.ptr, (int)stem.len, SQLITE_STATIC);
-	while (!rc && (step = sqlite3_step(ix->of_stem)) == SQLITE_ROW)
-		rc = fn(fn_payload, (const char *)sqlite3_column_text(ix->of_stem, 0),
-			(size_t)sqlite3_column_bytes(ix->of_stem, 0));
+		sqlite3_bind_text(ix->find, 1, ix->fts.match.ptr, -1, SQLITE_STATIC);
+	while (!rc && (step = sqlite3_step(ix->find)) == SQLITE_ROW)
+		rc = take_part(f, ix->find);
 	rc = rc ? rc : grove__search_db_code(ix, step);
-	sqlite3_reset(ix->of_stem);
+	sqlite3_reset(ix->find);
+	sqlite3_reset(ix->one_part);
 	return rc;
 }
+
+/* ---------------------------------------------------------------------- names */
 
 static int take_name(void *payload, const struct grove__search_hit *h, const char *text)
 {
-	struct grove__search_hits *out = payload;
+	struct finding *f = payload;
 	struct grove__search_hit own = *h;
+	uint64_t words = 0;
+	int rc = f->rank ? grove__search_match_some(f->m, grove__slice_str(text), &words)
+			 : grove__search_match(f->m, grove__slice_str(text), &own.score);
 
-	own.text = grove__arena_dup(&out->texts, grove__slice_str(text));
-	return own.text ? add_hit(out, &own, h->entry) : GROVE_ENOMEM;
+	if (rc < 0 || (!rc && !words))
+		return rc;
+	own.text = grove__arena_dup(&f->out->texts, grove__slice_str(text));
+	if (!own.text || (h->entry && !(own.entry = grove__arena_dup(&f->out->texts, grove__slice_str(h->entry)))))
+		return GROVE_ENOMEM;
+	return f->rank ? grove__search_rank_note(f->rank, words, &own) : grove__search_add(f->out, &own);
 }
 
 /* Titles and labels. */
-static int find_names(struct grove__search_index *ix, struct parts *p)
+static int find_names(struct finding *f)
 {
+	struct grove__search_index *ix = f->ix;
 	int rc = 0;
 
 	for (size_t i = 0; i < ix->nr && !rc; i++) {
 		const struct grove__search_known *k = &ix->known[i];
 		struct grove__search_hit h = { .indexed = true, .file = (uint32_t)k->id, .log = ix->log_of[k->id] - 1 };
 
-		if ((k->names.title || k->names.labels.len) && ix->log_of[k->id] && ix->wanted[h.log])
-			rc = grove__search_names_find(&k->names, ix->ask, p->m, &h, take_name, p->out);
-	}
-	return rc;
-}
-
-static int find_all(struct grove__search_index *ix, struct parts *p)
-{
-	const struct grove__search_ask *ask = ix->ask;
-	int rc = find_names(ix, p);
-
-	ix->fts.forms = forms_of;
-	ix->fts.payload = ix;
-	for (p->class = 0; p->class < SEARCH_CLASSES && !rc; p->class++) {
-		if (!(ask->in >> p->class & 1))
-			continue;
-		ix->fts.parts = p->class != SEARCH_TEXT;
-		rc = grove__search_query_fts(ask->q, &ix->fts);
-		if (!rc)
-			rc = p->class == SEARCH_TEXT ? find_docs(ix, ix->fts.match.ptr, p->out)
-						     : find_parts(p, ix->fts.match.ptr);
+		if ((k->names.title || k->names.labels.len) && ix->log_of[k->id] && f->wanted[h.log])
+			rc = grove__search_names_each(&k->names, f->ask, &h, take_name, f);
 	}
 	return rc;
 }
@@ -442,25 +384,42 @@ static int found(int rc)
 }
 
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
-			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     struct grove_detail *d)
+			     const struct grove__search_ask *ask, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d)
 {
-	struct parts p = { .ix = ix, .sure = grove__search_query_is_words(ask->q),
-			   .m = grove__search_matcher_new(ask->q), .out = out };
-	uint8_t *wanted = calloc(s->sweep.nr + 1, 1);
-	int rc = wanted && p.m ? 0 : GROVE_ENOMEM;
+	struct finding f = { .ix = ix, .s = s, .ask = ask, .sure = grove__search_query_is_words(ask->q),
+			     .m = grove__search_matcher_new(ask->q), .out = out, .rank = rank,
+			     .wanted = calloc(s->sweep.nr + 1, 1),
+			     .plain = ask->roles == UINT32_MAX && ask->since == INT64_MIN && ask->until == INT64_MAX };
+	int rc = f.wanted && f.m ? 0 : GROVE_ENOMEM;
 
-	ix->ask = ask;
-	ix->hits = out;
-	ix->wanted = wanted;
+	for (enum grove__search_lane i = 0; i < SEARCH_LANES; i++)
+		f.lanes |= (ask->in >> grove__search_lane_class(i) & 1) << i;
 	/* in one state, for files of an index that was made again have the numbers of others */
 	rc = rc ? rc : grove__search_index_begin(ix, s);
-	rc = rc ? rc : choose_logs(ix, &s->sweep, s->look, ask, wanted);
-	rc = rc ? rc : find_all(ix, &p);
+	rc = rc ? rc : choose_logs(&f);
+	rc = rc ? rc : find_names(&f);
+	if (!rc && f.lanes)
+		rc = find_parts(&f);
 	grove__search_index_end(ix);
-	grove__search_matcher_free(p.m);
-	free(wanted);
-	ix->wanted = NULL;
+	grove__search_matcher_free(f.m);
+	free(f.wanted);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : found(rc);
+}
+
+int grove__search_index_take(struct grove__search_index *ix, struct grove_search *s, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d)
+{
+	struct finding f = { .ix = ix, .s = s, .out = out };
+	int64_t version = ix->version;
+	int rc = grove__search_index_begin(ix, s);
+
+	/* others have written since: what was noted may be that of another log */
+	out->lost |= !rc && ix->version != version;
+	if (!rc && !out->lost)
+		rc = grove__search_rank_take(rank, out, complete, &f);
+	sqlite3_reset(ix->one_part);
+	grove__search_index_end(ix);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : found(rc);
 }
 
@@ -481,6 +440,7 @@ struct reading {
 static int has_it(struct reading *r, const struct grove__search_hit *h)
 {
 	const struct grove__log_at *l = &r->s->sweep.logs[h->log];
+	double score;
 	int rc = 0;
 
 	if (r->at != h->log + 1) {
@@ -494,7 +454,7 @@ static int has_it(struct reading *r, const struct grove__search_hit *h)
 		return rc;
 	grove__line_join(r->line.ptr, r->line.len);
 	rc = grove__search_texts(&r->texts, r->dialect, grove__line_trim(grove__buf_slice(&r->line)), h->kind, h->role);
-	return rc ? rc : grove__search_matches(r->m, grove__buf_slice(&r->texts.of[h->class]));
+	return rc ? rc : grove__search_match(r->m, grove__buf_slice(&r->texts.of[h->class]), &score);
 }
 
 static int by_log(const void *x, const void *y)

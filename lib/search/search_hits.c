@@ -20,6 +20,7 @@ struct group {
 struct taking {
 	struct grove_hits *out;
 	const struct grove__search_ask *ask;
+	const struct grove__search_query *some;
 	const struct grove__search_place_at *after;
 	struct grove__search_teller t;
 	struct group *groups;               /* for each log */
@@ -79,6 +80,23 @@ static struct grove_hit_session *copy_session(struct taking *k, const struct gro
 	return own;
 }
 
+/* Lists the words that a session lacks. */
+static int name_missing(struct taking *k, uint64_t missing, struct grove_hit *own)
+{
+	const char **list = grove__arena_alloc(&k->out->texts, 64 * sizeof(*list), 8);
+
+	if (!list)
+		return GROVE_ENOMEM;
+	own->missing = list;
+	for (; missing; missing &= missing - 1) {
+		struct grove_slice word = grove__search_query_word(k->some, (size_t)__builtin_ctzll(missing));
+
+		if (!(list[own->nr_missing++] = grove__arena_dup(&k->out->texts, word)))
+			return GROVE_ENOMEM;
+	}
+	return 0;
+}
+
 static struct grove_hit *copy_hit(struct taking *k, const struct grove_hit *h)
 {
 	struct grove_hits *out = k->out;
@@ -106,6 +124,8 @@ static bool is_after(const struct grove__search_place_at *a, const struct grove_
 {
 	if (!b)
 		return true;
+	if (a->match != b->match)
+		return a->match > b->match;
 	if (a->score != b->score)
 		return a->score < b->score;
 	return a->time != b->time ? a->time < b->time : a->nr > b->nr;
@@ -115,9 +135,11 @@ static bool is_after(const struct grove__search_place_at *a, const struct grove_
 static void move_to(struct taking *k, const struct grove__search_hit *h)
 {
 	bool ordered = k->ask->only == GROVE_NO_ENTRY;
-	struct grove__search_place_at at = { ordered ? h->score : 0, ordered ? h->time : 0, 0 };
+	/* the texts of a session follow each other, whenever they were written */
+	struct grove__search_place_at at = { h->match, ordered ? h->score : 0, ordered && !h->match ? h->time : 0, 0 };
 
-	k->at.nr = k->at.score == at.score && k->at.time == at.time ? k->at.nr + 1 : 0;
+	k->at.nr = k->at.match == at.match && k->at.score == at.score && k->at.time == at.time ? k->at.nr + 1 : 0;
+	k->at.match = at.match;
 	k->at.score = at.score;
 	k->at.time = at.time;
 }
@@ -132,7 +154,7 @@ static int put_cursor(struct grove_hits *out, const struct grove__search_place_a
 	uint64_t score;
 
 	memcpy(&score, &at->score, sizeof(score));
-	snprintf(text, sizeof(text), "a%" PRIx64 ".%" PRIx64 ".%" PRIx64, score, (uint64_t)at->time, at->nr);
+	snprintf(text, sizeof(text), "b%u.%" PRIx64 ".%" PRIx64 ".%" PRIx64, at->match, score, (uint64_t)at->time, at->nr);
 	out->about.cursor = grove__arena_dup(&out->texts, grove__slice_str(text));
 	return out->about.cursor ? 0 : GROVE_ENOMEM;
 }
@@ -142,7 +164,7 @@ int grove__search_cursor(const char *text, struct grove__search_place_at *out, s
 	uint64_t score, time;
 	int used = 0;
 
-	if (sscanf(text, "a%" SCNx64 ".%" SCNx64 ".%" SCNx64 "%n", &score, &time, &out->nr, &used) != 3 ||
+	if (sscanf(text, "b%u.%" SCNx64 ".%" SCNx64 ".%" SCNx64 "%n", &out->match, &score, &time, &out->nr, &used) != 4 ||
 	    text[used])
 		return grove__fail(d, GROVE_EINVAL, NULL, "not a cursor of a search: %.60s", text);
 	memcpy(&out->score, &score, sizeof(score));
@@ -164,7 +186,7 @@ static int show(struct taking *k, struct group *g, const struct grove__search_hi
 	if (!g->session)
 		g->session = copy_session(k, &session);
 	own = g->session ? copy_hit(k, &hit) : NULL;
-	if (!own || grove__array_room(&k->by, &k->cap_by, k->out->nr - 1, sizeof(*k->by)))
+	if (!own || (h->missing && name_missing(k, h->missing, own)) || grove__array_room(&k->by, &k->cap_by, k->out->nr - 1, sizeof(*k->by)))
 		return grove__fail_nomem(k->t.d);
 	own->session = g->session;
 	k->by[k->out->nr - 1] = g;
@@ -213,7 +235,7 @@ static int take_one(struct taking *k, const struct grove__search_hit *h)
 /* True if a candidate may be a copy of the one before it. */
 static bool may_be_copy(const struct grove__search_hit *of, const struct grove__search_hit *h)
 {
-	return of && of->log != h->log && of->time == h->time && h->time != GROVE_NO_TIME &&
+	return of && !of->match && !h->match && of->log != h->log && of->time == h->time && h->time != GROVE_NO_TIME &&
 	       of->score == h->score && of->class == h->class && of->role == h->role;
 }
 
@@ -260,7 +282,7 @@ static int is_copy(struct taking *k, const struct grove__search_hit *h, bool *ye
 	return rc;
 }
 
-static int take_all(struct taking *k, const struct grove__search_hits *from, bool *lost)
+static int take_all(struct taking *k, struct grove__search_hits *from)
 {
 	bool shown = false, copy;
 	int rc = 0;
@@ -270,7 +292,7 @@ static int take_all(struct taking *k, const struct grove__search_hits *from, boo
 		size_t before = k->out->nr;
 
 		rc = is_copy(k, h, &copy);
-		*lost |= rc == 1;
+		from->lost |= rc == 1;
 		if (rc)
 			continue;
 		if (copy) {
@@ -280,7 +302,7 @@ static int take_all(struct taking *k, const struct grove__search_hits *from, boo
 		}
 		move_to(k, h);
 		rc = take_one(k, h);
-		*lost |= rc == 1;
+		from->lost |= rc == 1;
 		k->of = h;
 		k->has_said = false;
 		shown = k->out->nr > before;
@@ -368,25 +390,25 @@ static int measure_ids(const struct grove__logs *sweep, struct grove_hits *out)
 }
 
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
-			    struct grove__search_hits *from, const struct grove__search_place_at *after,
-			    bool *lost, struct grove_detail *d)
+			    const struct grove__search_query *some, struct grove__search_hits *from,
+			    const struct grove__search_place_at *after, struct grove_detail *d)
 {
-	struct taking k = { .out = out, .ask = ask, .after = after, .said = GROVE_BUF_INIT,
+	struct taking k = { .out = out, .ask = ask, .some = some, .after = after, .said = GROVE_BUF_INIT,
 			    .t = { .s = s, .d = d, .hits = from } };
-	int rc = grove__search_teller_init(&k.t, ask->q);
+	int rc = grove__search_teller_init(&k.t, ask->q, some);
 
 	k.at.score = -1;
 	k.groups = calloc(s->sweep.nr + 1, sizeof(*k.groups));
 	if (!k.groups)
 		rc = grove__fail_nomem(d);
-	rc = rc ? rc : take_all(&k, from, lost);
+	rc = rc ? rc : take_all(&k, from);
 	if (!rc && group(&k, s->sweep.nr))
 		rc = grove__fail_nomem(d);
 	if (!rc && k.rest && put_cursor(out, &k.last))
 		rc = grove__fail_nomem(d);
 	if (!rc && measure_ids(&s->sweep, out))
 		rc = grove__fail_nomem(d);
-	out->about.more = from->cut;
+	out->about.more = from->cut || from->beyond;
 	free(k.groups);
 	free(k.by);
 	grove__buf_release(&k.said);

@@ -13,6 +13,7 @@
 
 /* The place of a candidate among all. */
 struct grove__search_place_at {
+	unsigned match;
 	double score;
 	int64_t time;
 	uint64_t nr;
@@ -31,12 +32,13 @@ struct grove_hits {
 struct grove_hits *grove__search_hits_new(void);
 void grove__search_hits_free(struct grove_hits *h);
 /*
- * Reads what is shown of the candidates, which are in order, into `out`. `after` may be
- * NULL. Sets *lost if some are no longer hits.
+ * Reads what is shown of the candidates, which are in order, into `out`. `some` is the query
+ * of those that have not all the words; it and `after` may be NULL. Sets from->lost if some
+ * are no longer hits.
  */
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
-			    struct grove__search_hits *from, const struct grove__search_place_at *after,
-			    bool *lost, struct grove_detail *d);
+			    const struct grove__search_query *some, struct grove__search_hits *from,
+			    const struct grove__search_place_at *after, struct grove_detail *d);
 /* Reads a cursor. GROVE_EINVAL */
 int grove__search_cursor(const char *text, struct grove__search_place_at *out, struct grove_detail *d);
 

@@ -1,8 +1,8 @@
 /*
  * search/search_index.c: brings the index up to date.
  *
- * Each log is examined to find those that have changed. Threads read these, and pass
- * the texts to the one that writes: see search_queue.h.
+ * Each log is examined to find those that have changed. Threads read these, and whoever has
+ * filled a part writes it, one at a time.
  *
  * A file counts once its row exists, which is written last, so the work may be
  * interrupted anywhere. It is committed from time to time, so that others can use it.
@@ -12,7 +12,6 @@
  */
 #include "search/search_db.h"
 #include "search/search_part.h"
-#include "search/search_queue.h"
 
 #include "base/array.h"
 #include "sys/clock.h"
@@ -22,7 +21,7 @@
 
 #define READERS_MAX 4
 #define COMMIT_BYTES ((uint64_t)64 << 20)
-#define DEAD_MANY 50000
+#define DEAD_MANY 4000
 
 /* A log that has to be read. */
 struct task {
@@ -32,8 +31,8 @@ struct task {
 	int64_t mtime;
 	struct grove__search_like was;
 	struct grove__search_read before;
-	int64_t id;                          /* of its docs; 0: none yet */
-	int64_t docs;                        /* written so far */
+	int64_t id;                          /* of its parts; 0: none yet */
+	int64_t parts;                       /* written so far */
 };
 
 struct sync {
@@ -48,71 +47,32 @@ struct sync {
 	size_t nr, cap;
 	struct grove_detail *d;
 
-	struct grove__search_queue queue;
-	size_t next, ended;                  /* tasks; the first is guarded by the queue's lock */
+	/* guarded by the lock, like the index itself while several threads write to it */
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	size_t next, ended;                  /* tasks */
 	uint64_t bytes;                      /* since the last commit */
+	int rc;                              /* not 0: everybody stops */
 };
 
-/* -------------------------------------------------------------------- readers */
+/* A thread that reads logs, one after the other. */
+struct reader {
+	struct sync *s;
+	struct task *task;
+	struct grove__search_feed feed;
+	struct grove__search_part part;
+	struct grove__search_vocab vocab;
+	bool asks;                           /* it is the calling thread, which may call the caller back */
+};
 
-static bool read_task(struct sync *s, size_t nr, struct grove__search_forms *forms)
-{
-	const struct task *t = &s->tasks[nr];
-	struct grove__search_feed feed = { .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path,
-					   .was = t->was, .before = t->before };
-
-	return grove__search_queue_read(&s->queue, nr, &feed, forms);
-}
-
-static void work(void *payload, unsigned thread)
-{
-	struct sync *s = payload;
-	struct grove__search_forms forms;
-	bool more = true;
-	size_t nr;
-
-	(void)thread;
-	/* its logs must come to an end, because the writer waits for that */
-	while (grove__search_forms_init(&forms))
-		;
-	while (more) {
-		pthread_mutex_lock(&s->queue.lock);
-		more = !s->queue.stop && s->next < s->nr;
-		nr = s->next;
-		s->next += more;
-		pthread_mutex_unlock(&s->queue.lock);
-		if (more)
-			more = read_task(s, nr, &forms);
-	}
-	grove__search_forms_release(&forms);
-}
-
-/* --------------------------------------------------------------------- writer */
-
-static int step(struct grove__search_index *ix, sqlite3_stmt *st)
-{
-	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : SQLITE_ERROR;
-
-	if (rc)
-		rc = grove__search_db_code(ix, sqlite3_extended_errcode(ix->db));
-	sqlite3_reset(st);
-	return rc;
-}
+/* -------------------------------------------------------------------- writing */
 
 static int prepare_writing(struct grove__search_index *ix)
 {
-	static const char *const sql[SEARCH_CLASSES] = {
-		"INSERT INTO words (rowid, text) VALUES (?, ?)",
-		"INSERT INTO calls (rowid, words) VALUES (?, ?)",
-		"INSERT INTO results (rowid, words) VALUES (?, ?)",
-	};
-	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->add_doc);
+	int rc = grove__search_db_prepare(ix, "INSERT INTO words (rowid, lanes) VALUES (?, ?)", &ix->add_words);
 
-	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?,?)", &ix->add_part);
-	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO forms VALUES (?,?)", &ix->add_form);
-	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO said VALUES (?)", &ix->add_said);
-	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
-		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO texts VALUES (?,?)", &ix->add_texts);
 	/*
 	 * Not REPLACE: SQLite would prepare to undo that statement alone, and before
 	 * that make FTS5 write out everything it has collected, for each file.
@@ -120,107 +80,45 @@ static int prepare_writing(struct grove__search_index *ix)
 	rc = rc ? rc : grove__search_db_prepare(ix, "DELETE FROM files WHERE key = ?", &ix->drop_file);
 	return rc ? rc : grove__search_db_prepare(ix,
 		"INSERT INTO files (id, key, store, dev, ino, size, mtime, ctime, crc, rows, pos, off, "
-		"len, sum, lines, docs, dialect, session, cwd, name, modified, labels, places) "
+		"len, sum, lines, parts, dialect, session, cwd, name, modified, labels, places) "
 		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
 }
 
-static int write_doc(struct grove__search_index *ix, int64_t id, int64_t file,
-		     const struct grove__search_doc *doc)
+static int bind_blob(sqlite3_stmt *st, int nr, const struct grove_buf *b)
 {
-	sqlite3_stmt *st = ix->add_doc;
-
-	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_int64(st, 2, file);
-	sqlite3_bind_int(st, 3, doc->role);
-	sqlite3_bind_int64(st, 4, doc->time);
-	sqlite3_bind_int64(st, 5, (int64_t)ix->words);
-	sqlite3_bind_int(st, 6, doc->kind);
-	sqlite3_bind_int64(st, 7, doc->row);
-	sqlite3_bind_int64(st, 8, (int64_t)doc->at.pos);
-	sqlite3_bind_int64(st, 9, (int64_t)doc->at.off);
-	sqlite3_bind_int64(st, 10, (int64_t)doc->at.len);
-	sqlite3_bind_int64(st, 11, doc->at.crc);
-	sqlite3_bind_int(st, 12, doc->at.lines);
-	sqlite3_bind_text(st, 13, doc->entry, -1, SQLITE_STATIC);
-	return step(ix, st);
+	return sqlite3_bind_blob(st, nr, b->ptr ? b->ptr : "", (int)b->len, SQLITE_STATIC);
 }
 
-static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
-		      const struct grove__search_item *it)
+static int write_part(struct grove__search_index *ix, int64_t file, const struct grove__search_part *p)
 {
-	sqlite3_stmt *st = ix->add_part;
-	struct grove_buf sizes = GROVE_BUF_INIT;
-	int rc = grove__search_part_sizes(it->entries, &sizes);
-
-	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_int64(st, 2, file);
-	sqlite3_bind_int64(st, 3, it->since);
-	sqlite3_bind_int64(st, 4, it->until);
-	sqlite3_bind_blob(st, 5, sizes.ptr, (int)sizes.len, SQLITE_STATIC);
-	sqlite3_bind_blob(st, 6, it->entries.ptr, (int)it->entries.len, SQLITE_STATIC);
-	rc = rc ? rc : step(ix, st);
-	grove__buf_release(&sizes);
-	return rc;
-}
-
-/* Writes the forms of words that were met for the first time. */
-static int write_forms(struct grove__search_index *ix, struct grove_buf *forms)
-{
-	const char *at = forms->ptr, *end = at + forms->len;
-	int rc = 0;
-
-	while (at < end && !rc) {
-		const char *word = at + strlen(at) + 1;
-
-		sqlite3_bind_text(ix->add_form, 1, at, -1, SQLITE_STATIC);
-		sqlite3_bind_text(ix->add_form, 2, word, -1, SQLITE_STATIC);
-		rc = step(ix, ix->add_form);
-		at = word + strlen(word) + 1;
-	}
-	grove__buf_clear(forms);
-	return rc;
-}
-
-/* Writes the words that were met for the first time. */
-static int write_said(struct grove__search_index *ix, struct grove_buf *words)
-{
-	const char *at = words->ptr, *end = at + words->len;
-	int rc = 0;
-
-	for (; at < end && !rc; at += strlen(at) + 1) {
-		sqlite3_bind_text(ix->add_said, 1, at, -1, SQLITE_STATIC);
-		rc = step(ix, ix->add_said);
-	}
-	grove__buf_clear(words);
-	return rc;
-}
-
-static int write_item(struct grove__search_index *ix, int64_t file, const struct grove__search_item *it)
-{
-	sqlite3_stmt *st = ix->add_words[it->doc.class];
-	int64_t id = ix->next_doc++;
+	int64_t id = ix->next_part++;
 	int rc;
 
-	ix->words = 0;
-	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_text(st, 2, it->doc.text.ptr, (int)it->doc.text.len, SQLITE_STATIC);
-	rc = step(ix, st);
-	if (rc)
-		return rc;
-	return it->entries.len ? write_part(ix, id, file, it) : write_doc(ix, id, file, &it->doc);
+	sqlite3_bind_int64(ix->add_words, 1, id);
+	sqlite3_bind_text(ix->add_words, 2, p->words.ptr, (int)p->words.len, SQLITE_STATIC);
+	rc = grove__search_db_step(ix, ix->add_words);
+	sqlite3_bind_int64(ix->add_part, 1, id);
+	sqlite3_bind_int64(ix->add_part, 2, file);
+	sqlite3_bind_int64(ix->add_part, 3, p->since);
+	sqlite3_bind_int64(ix->add_part, 4, p->until);
+	bind_blob(ix->add_part, 5, &p->sizes);
+	rc = rc ? rc : grove__search_db_step(ix, ix->add_part);
+	sqlite3_bind_int64(ix->add_texts, 1, id);
+	bind_blob(ix->add_texts, 2, &p->texts);
+	return rc ? rc : grove__search_db_step(ix, ix->add_texts);
 }
 
 static int forget_file(struct grove__search_index *ix, const struct grove__search_known *k, int64_t more)
 {
 	char sql[64];
 
-	ix->dead += k->docs + more;
+	ix->dead += k->parts + more;
 	sqlite3_snprintf((int)sizeof(sql), sql, "DELETE FROM files WHERE id = %lld", (long long)k->id);
 	return grove__search_db_run(ix, sql);
 }
 
 /*
- * Begins the docs of a log. Until all are there, the file must not be known, because a
+ * Begins the parts of a log. Until all are there, the file must not be known, because a
  * commit may come in between, and then a crash.
  */
 static int begin_task(struct sync *s, struct task *t, bool grown)
@@ -240,22 +138,6 @@ static int begin_task(struct sync *s, struct task *t, bool grown)
 	return grove__search_db_run(ix, sql);
 }
 
-static int write_items(struct sync *s, struct grove__search_parcel *p)
-{
-	struct task *t = &s->tasks[p->task];
-	int rc = begin_task(s, t, p->grown);
-
-	grove__search_parcel_open(p);
-	for (size_t i = 0; i < p->nr && !rc; i++) {
-		rc = write_item(s->ix, t->id, &p->items[i]);
-		t->docs++;
-	}
-	s->bytes += p->bytes.len;
-	rc = rc ? rc : write_forms(s->ix, &p->forms);
-	rc = rc ? rc : write_forms(s->ix, &s->ix->forms.found);
-	return rc ? rc : write_said(s->ix, &s->ix->said.found);
-}
-
 static int write_file(struct sync *s, struct task *t, const struct grove__search_feed *f)
 {
 	struct grove__search_index *ix = s->ix;
@@ -266,9 +148,9 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	int rc;
 
 	if (k && !same)
-		ix->dead += k->docs;
+		ix->dead += k->parts;
 	sqlite3_bind_text(ix->drop_file, 1, f->log->name, -1, SQLITE_STATIC);
-	rc = step(ix, ix->drop_file);
+	rc = grove__search_db_step(ix, ix->drop_file);
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(st, 1, t->id);
@@ -286,47 +168,23 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	sqlite3_bind_int64(st, 13, (int64_t)n->last.len);
 	sqlite3_bind_int64(st, 14, n->last.crc);
 	sqlite3_bind_int(st, 15, n->last.lines);
-	sqlite3_bind_int64(st, 16, t->docs + (same ? k->docs : 0));
+	sqlite3_bind_int64(st, 16, t->parts + (same ? k->parts : 0));
 	sqlite3_bind_text(st, 17, f->dialect->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 18, f->id.ptr ? f->id.ptr : "", -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 19, f->cwd.ptr ? f->cwd.ptr : "", -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 20, f->name.ptr, f->name.ptr ? -1 : 0, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 21, f->modified);
-	sqlite3_bind_blob(st, 22, f->labels.ptr ? f->labels.ptr : "", (int)f->labels.len, SQLITE_STATIC);
-	sqlite3_bind_blob(st, 23, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
-	return step(ix, st);
-}
-
-static int end_task(struct sync *s, const struct grove__search_parcel *p)
-{
-	struct task *t = &s->tasks[p->task];
-	struct grove__search_index *ix = s->ix;
-	int rc;
-
-	s->ended++;
-	if (p->rc == GROVE_ENOMEM)
-		return p->rc;
-	if (p->rc) {
-		/*
-		 * it cannot be read, or keeps changing: what the index has of it is not
-		 * reliable
-		 */
-		s->look[t->log] = 1;
-		if (t->known != GROVE_NO_ENTRY)
-			return forget_file(ix, &ix->known[t->known], t->docs);
-		ix->dead += t->docs;
-		return 0;
-	}
-	rc = begin_task(s, t, p->grown);
-	return rc ? rc : write_file(s, t, &p->feed);
+	bind_blob(st, 22, &f->labels);
+	bind_blob(st, 23, &f->places);
+	return grove__search_db_step(ix, st);
 }
 
 static int put_meta(struct grove__search_index *ix)
 {
 	char sql[160];
 
-	sqlite3_snprintf((int)sizeof(sql), sql, "UPDATE meta SET next_file = %lld, next_doc = %lld, dead = %lld",
-			 (long long)ix->next_file, (long long)ix->next_doc, (long long)ix->dead);
+	sqlite3_snprintf((int)sizeof(sql), sql, "UPDATE meta SET next_file = %lld, next_part = %lld, dead = %lld",
+			 (long long)ix->next_file, (long long)ix->next_part, (long long)ix->dead);
 	return grove__search_db_run(ix, sql);
 }
 
@@ -348,14 +206,7 @@ static int commit_some(struct sync *s)
 	return rc ? rc : changed ? GROVE_ESTALE : 0;
 }
 
-static int write_parcel(struct sync *s, struct grove__search_parcel *p)
-{
-	int rc = p->end ? end_task(s, p) : write_items(s, p);
-
-	if (!rc && s->bytes > COMMIT_BYTES)
-		rc = commit_some(s);
-	return rc;
-}
+/* -------------------------------------------------------------------- reading */
 
 static int tell_progress(struct sync *s)
 {
@@ -366,35 +217,136 @@ static int tell_progress(struct sync *s)
 	return 0;
 }
 
+static void lock(struct reader *r)
+{
+	pthread_mutex_lock(&r->s->lock);
+}
+
+/* Whatever failed, everybody stops. Returns whether to go on. */
+static bool unlock(struct reader *r, int rc)
+{
+	struct sync *s = r->s;
+
+	/* also within a log: a long one must not make a cancelled search wait */
+	if (!rc && !s->rc && r->asks)
+		rc = tell_progress(s);
+	s->rc = s->rc ? s->rc : rc;
+	rc = s->rc;
+	pthread_cond_broadcast(&s->moved);
+	pthread_mutex_unlock(&s->lock);
+	return !rc;
+}
+
+static int write_full(struct reader *r)
+{
+	struct sync *s = r->s;
+	int rc;
+
+	lock(r);
+	rc = s->rc ? s->rc : begin_task(s, r->task, r->feed.grown);
+	rc = rc ? rc : write_part(s->ix, r->task->id, &r->part);
+	rc = rc ? rc : grove__search_vocab_write(s->ix, &r->vocab);
+	r->task->parts++;
+	s->bytes += r->part.words.len + r->part.texts.len;
+	if (!rc && s->bytes > COMMIT_BYTES)
+		rc = commit_some(s);
+	grove__search_part_clear(&r->part);
+	return unlock(r, rc) ? 0 : GROVE_ECANCELLED;
+}
+
+static int take_doc(void *payload, const struct grove__search_doc *doc)
+{
+	struct reader *r = payload;
+	int rc = grove__search_part_add(&r->part, doc);
+
+	return rc || !grove__search_part_full(&r->part) ? rc : write_full(r);
+}
+
+/* Called with the lock: everything of a log that could be read has been written. */
+static int end_task(struct sync *s, struct task *t, const struct grove__search_feed *f, int rc)
+{
+	s->ended++;
+	if (!rc) {
+		rc = begin_task(s, t, f->grown);
+		return rc ? rc : write_file(s, t, f);
+	}
+	if (rc == GROVE_ENOMEM)
+		return rc;
+	/* it cannot be read, or keeps changing: what the index has of it is not reliable */
+	s->look[t->log] = 1;
+	if (t->known != GROVE_NO_ENTRY)
+		return forget_file(s->ix, &s->ix->known[t->known], t->parts);
+	s->ix->dead += t->parts;
+	return 0;
+}
+
+static bool read_task(struct reader *r)
+{
+	struct sync *s = r->s;
+	struct task *t = r->task;
+	struct grove_detail why;
+	int rc;
+
+	grove__fail_clear(&why);
+	r->feed = (struct grove__search_feed){ .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path, .was = t->was,
+					       .before = t->before, .doc = take_doc, .payload = r };
+	rc = grove__search_feed(&r->feed, &why);
+	if (!rc && r->part.nr)
+		rc = write_full(r);
+	grove__search_part_clear(&r->part);
+	if (rc && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED && why.code)
+		grove__search_note(s->g, &why);
+	lock(r);
+	rc = s->rc ? s->rc : end_task(s, t, &r->feed, rc);
+	grove__search_feed_release(&r->feed);
+	return unlock(r, rc);
+}
+
+/* Takes the next task. The calling thread stays to the end, because only it may be told to stop. */
+static bool next_task(struct reader *r)
+{
+	struct sync *s = r->s;
+	bool more, wait;
+
+	do {
+		lock(r);
+		more = !s->rc && s->next < s->nr;
+		wait = r->asks && !more && !s->rc && s->ended < s->nr;
+		if (more)
+			r->task = &s->tasks[s->next++];
+		else if (wait)
+			pthread_cond_wait(&s->moved, &s->lock);
+	} while (unlock(r, 0) && wait);
+	return more;
+}
+
+static void work(void *payload, unsigned thread)
+{
+	struct reader r = { .s = payload, .asks = !thread };
+	int rc = grove__search_vocab_init(&r.vocab);
+
+	r.part.vocab = &r.vocab;
+	if (rc) {
+		lock(&r);
+		unlock(&r, rc);
+	}
+	while (!rc && next_task(&r) && read_task(&r))
+		;
+	grove__search_part_release(&r.part);
+	grove__search_vocab_release(&r.vocab);
+}
+
 static int write_all(struct sync *s)
 {
-	unsigned cpus = grove__sys_cpus();
-	size_t want = cpus < READERS_MAX ? cpus : READERS_MAX;
-	struct grove__pool readers;
 	int rc = prepare_writing(s->ix);
 
-	rc = rc ? rc : grove__search_forms_init(&s->ix->forms);
-	if (!rc && grove__search_said_init(&s->ix->said)) {
-		grove__search_forms_release(&s->ix->forms);
-		rc = GROVE_ENOMEM;
-	}
 	if (rc)
 		return rc;
-	grove__pool_begin(&readers, want < s->nr ? want : s->nr, work, s);
-	rc = readers.nr ? 0 : GROVE_ENOMEM;
-	while (!rc && s->ended < s->nr) {
-		struct grove__search_parcel *p = grove__search_queue_take(&s->queue);
-
-		rc = write_parcel(s, p);
-		grove__search_parcel_free(p);
-		/* also within a log: a long one must not make a cancelled search wait */
-		rc = rc ? rc : tell_progress(s);
-	}
-	grove__search_queue_stop(&s->queue);
-	grove__pool_end(&readers);
-	grove__search_forms_release(&s->ix->forms);
-	grove__search_said_release(&s->ix->said);
-	return rc;
+	s->next = s->ended = 0;
+	s->bytes = 0;
+	s->rc = 0;
+	grove__pool_run(s->nr < READERS_MAX ? s->nr : READERS_MAX, work, s);
+	return s->rc;
 }
 
 /* ---------------------------------------------------------------- what is to do */
@@ -527,7 +479,7 @@ static int recall(struct sync *s)
 	return rc;
 }
 
-/* Oldest first, so that the newest docs have the highest numbers. */
+/* Oldest first, so that the newest parts have the highest numbers. */
 static int by_time(const void *x, const void *y)
 {
 	const struct task *a = x, *b = y;
@@ -554,7 +506,7 @@ static int begin_anew_if_dead(struct sync *s)
 	struct grove__search_index *ix = s->ix;
 	int rc;
 
-	if (ix->dead < DEAD_MANY || ix->dead * 2 < ix->next_doc)
+	if (ix->dead < DEAD_MANY || ix->dead * 2 < ix->next_part)
 		return 0;
 	rc = grove__search_db_make(ix);
 	ix->version = -1;
@@ -602,9 +554,6 @@ static int sync_once(struct sync *s)
 		return rc;
 	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
 	if (!rc) {
-		s->next = s->ended = 0;
-		grove__search_queue_start(&s->queue);
-		s->bytes = 0;
 		rc = update(s);
 		if (rc)
 			grove__search_index_end(ix);
@@ -654,7 +603,8 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
 
-	grove__search_queue_init(&s.queue);
+	pthread_mutex_init(&s.lock, NULL);
+	pthread_cond_init(&s.moved, NULL);
 	for (int i = 0; i < 8 && rc == GROVE_ESTALE; i++)
 		rc = sync_once(&s);
 	if (rc == GROVE_EIO) {
@@ -671,7 +621,8 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 	if (!rc && ix->version < 0)
 		rc = settle(&s);
 	release(&s);
-	grove__search_queue_release(&s.queue);
+	pthread_cond_destroy(&s.moved);
+	pthread_mutex_destroy(&s.lock);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
 	return rc == GROVE_EIO ? GROVE_EDAMAGED : rc;

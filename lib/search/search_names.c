@@ -128,20 +128,8 @@ int grove__search_modified(struct grove__image *im, struct grove_store_log *log,
 
 /* -------------------------------------------------------------------- finding */
 
-static int try_one(const struct grove__search_ask *ask, struct grove__search_matcher *m,
-		   struct grove__search_hit *h, const char *text, grove__search_name_fn *fn, void *payload)
-{
-	int rc;
-
-	if (!grove__search_wants(ask, SEARCH_NAMES, GROVE_ROLE_NONE, h->time))
-		return 0;
-	rc = grove__search_match(m, grove__slice_str(text), false, &h->score);
-	return rc == 1 ? fn(payload, h, text) : rc;
-}
-
-int grove__search_names_find(const struct grove__search_names *n, const struct grove__search_ask *ask,
-			     struct grove__search_matcher *m, const struct grove__search_hit *h,
-			     grove__search_name_fn *fn, void *payload)
+int grove__search_names_each(const struct grove__search_names *n, const struct grove__search_ask *ask,
+			     const struct grove__search_hit *h, grove__search_name_fn *fn, void *payload)
 {
 	struct grove__search_hit own = *h;
 	struct grove_slice rest = n->labels;
@@ -156,8 +144,8 @@ int grove__search_names_find(const struct grove__search_names *n, const struct g
 	own.row = GROVE_NO_ENTRY;
 	own.time = n->modified;
 	own.entry = NULL;
-	if (n->title)
-		rc = try_one(ask, m, &own, n->title, fn, payload);
+	if (n->title && grove__search_wants(ask, SEARCH_NAMES, GROVE_ROLE_NONE, own.time))
+		rc = fn(payload, &own, n->title);
 	own.kind = GROVE_KIND_LABEL;
 	while (!rc && rest.len) {
 		if (!take_label(&rest, &own, &text))
@@ -165,7 +153,8 @@ int grove__search_names_find(const struct grove__search_names *n, const struct g
 		own.entry = *own.entry ? own.entry : NULL;
 		/* labels of one log differ in their position */
 		own.at.pos = (uint64_t)own.row + 1;
-		rc = try_one(ask, m, &own, text, fn, payload);
+		if (grove__search_wants(ask, SEARCH_NAMES, GROVE_ROLE_NONE, own.time))
+			rc = fn(payload, &own, text);
 	}
 	return rc;
 }

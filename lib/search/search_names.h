@@ -22,14 +22,13 @@ int grove__search_labels(const struct grove__image *im, struct grove_buf *out);
 int grove__search_modified(struct grove__image *im, struct grove_store_log *log, int64_t *out,
 			   struct grove_detail *d);
 
-/* `text` and `entry` of a hit are the callback's to copy. A non-zero result ends the search. */
+/* `text` and `entry` of a hit are the callback's to copy. A non-zero result ends it. */
 typedef int grove__search_name_fn(void *payload, const struct grove__search_hit *h, const char *text);
 /*
- * Finds those that match, and completes a copy of `h` for each; its row is
+ * Reports those that the options ask for, and completes a copy of `h` for each; its row is
  * GROVE_NO_ENTRY for the title. Returns GROVE_EDAMAGED if the labels are no such list.
  */
-int grove__search_names_find(const struct grove__search_names *n, const struct grove__search_ask *ask,
-			     struct grove__search_matcher *m, const struct grove__search_hit *h,
-			     grove__search_name_fn *fn, void *payload);
+int grove__search_names_each(const struct grove__search_names *n, const struct grove__search_ask *ask,
+			     const struct grove__search_hit *h, grove__search_name_fn *fn, void *payload);
 
 #endif

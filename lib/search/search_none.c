@@ -35,8 +35,14 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 }
 
 int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
-			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     struct grove_detail *d)
+			     const struct grove__search_ask *ask, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
+}
+
+int grove__search_index_take(struct grove__search_index *ix, struct grove_search *s, struct grove__search_rank *rank,
+			     struct grove__search_hits *out, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
 }

@@ -21,6 +21,7 @@
 #define WORDS_MAX 256           /* of one term */
 #define MARKS_MAX 4096          /* more are not shown anyway */
 
+
 struct token {
 	char bytes[GROVE__WORD_MAX];
 	size_t len, from, to;         /* its place in the term's text */
@@ -32,6 +33,7 @@ struct term {
 	size_t nr;
 	bool prefix;                  /* the last word is a prefix */
 	bool not;
+	bool exact;                   /* in this form, and if there are several words, adjacent */
 	/*
 	 * Words with this stem match, too; they all begin with the first `common`
 	 * letters. len 0: only the word itself.
@@ -53,6 +55,7 @@ struct grove__search_query {
 	struct term *terms;
 	size_t nr, cap, nr_wanted;
 	const struct term *rarest;    /* whose needle is searched first; NULL: none has one */
+	bool some;                    /* a text that has one of them counts */
 	struct grove__regex *re;      /* NULL: it is words */
 	struct term literal;          /* of a pattern: only its needle */
 };
@@ -158,7 +161,7 @@ static int add_term(struct grove__search_query *q, const struct spelling *how, s
 	if (grove__array_room(&q->terms, &q->cap, q->nr, sizeof(*q->terms)))
 		return grove__fail_nomem(d);
 	t = &q->terms[q->nr];
-	*t = (struct term){ .text = how->text, .not = how->not };
+	*t = (struct term){ .text = how->text, .not = how->not, .exact = how->quoted || how->exact };
 	rc = grove__words_cut(how->text, true, add_token, t);
 	/* drop a term that has no words */
 	if (rc || !t->nr) {
@@ -211,6 +214,17 @@ static int take_term(struct grove__search_query *q, const char **at, const char 
 	return add_term(q, &how, d);
 }
 
+static void pick_rarest(struct grove__search_query *q)
+{
+	q->rarest = NULL;
+	for (size_t i = 0; i < q->nr; i++) {
+		const struct term *t = &q->terms[i];
+
+		if (!t->not && t->needle.len && (!q->rarest || t->needle.len > q->rarest->needle.len))
+			q->rarest = t;
+	}
+}
+
 static int split(struct grove__search_query *q, struct grove_detail *d)
 {
 	const char *p = q->text.ptr, *end = p + q->text.len;
@@ -223,12 +237,8 @@ static int split(struct grove__search_query *q, struct grove_detail *d)
 		else
 			rc = take_term(q, &p, end, d);
 	}
-	for (size_t i = 0; i < q->nr && !rc; i++) {
-		const struct term *t = &q->terms[i];
-
-		if (!t->not && t->needle.len && (!q->rarest || t->needle.len > q->rarest->needle.len))
-			q->rarest = t;
-	}
+	if (!rc)
+		pick_rarest(q);
 	if (!rc && !q->nr_wanted)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "nothing to search for: the query has no words%s",
 				 q->nr ? " that must occur" : "");
@@ -287,6 +297,156 @@ int grove__search_query_new(struct grove__search_query **out, const char *query,
 	return rc;
 }
 
+/* --------------------------------------------------------------- some of the words */
+
+/* Words that decide nothing in a question, sorted. */
+static const char *const stops[] = {
+	"a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+	"before", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "during", "each", "for", "from", "get",
+	"gets", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "i", "if", "in", "instead",
+	"into", "is", "it", "its", "just", "let", "may", "me", "might", "more", "most", "must", "my", "no", "not", "now", "of",
+	"on", "only", "or", "our", "out", "over", "own", "per", "s", "she", "should", "since", "so", "some", "such", "t",
+	"than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
+	"up", "us", "use", "used", "very", "via", "was", "we", "were", "what", "when", "where", "which", "while", "who",
+	"whom", "whose", "why", "will", "with", "without", "would", "you", "your",
+};
+
+static bool is_stop(const struct token *k)
+{
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (strlen(stops[i]) == k->len && !memcmp(stops[i], k->bytes, k->len))
+			return true;
+	return false;
+}
+
+static bool has_token(const struct grove__search_query *q, const struct token *k)
+{
+	for (size_t i = 0; i < q->nr; i++)
+		if (q->terms[i].tokens->len == k->len && !memcmp(q->terms[i].tokens->bytes, k->bytes, k->len))
+			return true;
+	return false;
+}
+
+/* Adds a word of a term as a term of its own. */
+static int add_some(struct grove__search_query *q, const struct term *of, const struct token *k, bool last)
+{
+	struct term *t;
+
+	if (q->nr == TERMS_MAX || has_token(q, k))
+		return 0;
+	if (grove__array_room(&q->terms, &q->cap, q->nr, sizeof(*q->terms)))
+		return GROVE_ENOMEM;
+	t = &q->terms[q->nr];
+	*t = (struct term){ .exact = of->exact, .prefix = (of->prefix && last) || is_single(k) };
+	t->tokens = malloc(sizeof(*t->tokens));
+	if (!t->tokens)
+		return GROVE_ENOMEM;
+	q->nr++;
+	*t->tokens = *k;
+	t->nr = 1;
+	t->text = grove__slice(of->text.ptr + k->from, k->to - k->from);
+	find_stem(t, &(struct spelling){ .exact = of->exact });
+	pick_needle(t);
+	return 0;
+}
+
+/* Adds a word; instead of one that is made of others, like refreshToken, these. */
+static int take_part(void *payload, const struct grove__word *w)
+{
+	struct term *t = payload;
+	struct grove__word own = *w;
+	uint32_t cp;
+
+	if (!w->again)
+		return add_token(t, w);
+	/* of a script without spaces, it is in the pairs */
+	if (grove__utf8_decode(w->ptr, w->ptr + w->len, &cp) == w->len && grove__search_word_paired(cp))
+		return 0;
+	/* parts come after the whole */
+	if (t->nr && t->tokens[t->nr - 1].from <= w->from && t->tokens[t->nr - 1].to >= w->to)
+		t->nr--;
+	own.again = false;
+	return add_token(t, &own);
+}
+
+static int add_parts(struct grove__search_query *q, const struct term *of)
+{
+	struct term cut = { 0 };
+	int rc = of->exact ? 0 : grove__words_cut(of->text, false, take_part, &cut);
+	const struct term *from = of->exact ? of : &cut;
+
+	/* a phrase has at most so many words, but its parts may be more: they are not needed */
+	rc = rc == GROVE_ETOOBIG ? 0 : rc;
+	for (size_t i = 0; i < from->nr && !rc; i++)
+		rc = add_some(q, of, &from->tokens[i], i + 1 == from->nr);
+	free(cut.tokens);
+	return rc;
+}
+
+/* True if texts with some of the words are of no use: the query says exactly what it wants. */
+static bool is_exacting(const struct grove__search_query *q)
+{
+	for (size_t i = 0; i < q->nr; i++)
+		if (q->terms[i].not || (q->terms[i].exact && q->terms[i].nr > 1))
+			return true;
+	return q->re != NULL;
+}
+
+int grove__search_query_some(const struct grove__search_query *q, struct grove__search_query **out)
+{
+	struct grove__search_query *own;
+	int rc = 0;
+
+	*out = NULL;
+	if (is_exacting(q))
+		return 0;
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return GROVE_ENOMEM;
+	own->some = true;
+	for (size_t i = 0; i < q->nr && !rc; i++)
+		rc = add_parts(own, &q->terms[i]);
+	own->nr_wanted = own->nr;
+	/* of one word, a text has all or nothing */
+	if (rc || (own->nr == 1 && q->nr == 1 && q->terms->nr == 1 &&
+		   own->terms->tokens->len == q->terms->tokens->len))
+		grove__search_query_free(own);
+	else
+		*out = own;
+	return rc;
+}
+
+void grove__search_query_drop_stops(struct grove__search_query *q)
+{
+	size_t kept = 0, left = 0;
+
+	for (size_t i = 0; i < q->nr; i++)
+		left += !q->terms[i].not && (q->terms[i].exact || q->terms[i].nr > 1 || !is_stop(q->terms[i].tokens));
+	for (size_t i = 0; left && i < q->nr; i++) {
+		struct term *t = &q->terms[i];
+
+		if (t->exact || t->not || t->nr > 1 || !is_stop(t->tokens))
+			q->terms[kept++] = *t;
+		else
+			free(t->tokens);
+	}
+	if (left) {
+		q->nr = kept;
+		q->nr_wanted = left;
+		pick_rarest(q);
+	}
+}
+
+size_t grove__search_query_words(const struct grove__search_query *q)
+{
+	return q->nr;
+}
+
+struct grove_slice grove__search_query_word(const struct grove__search_query *q, size_t i)
+{
+	return q->terms[i].text;
+}
+
 void grove__search_query_free(struct grove__search_query *q)
 {
 	if (!q)
@@ -307,15 +467,21 @@ struct writing {
 	const struct term *t;
 };
 
-static int put_word(struct writing *w, const char *word, size_t len)
+static int put_word(struct grove__search_fts *f, const char *word, size_t len)
 {
-	struct grove__search_fts *f = w->to;
-	bool first = !f->terms[f->nr - 1];
-	int rc = grove__buf_add_str(&f->match, first ? "\"" : " OR \"");
+	unsigned *phrases = &f->phrases[f->nr - 1];
+	int rc = grove__buf_add_str(&f->match, *phrases ? " OR \"" : "\"");
 
-	f->terms[f->nr - 1]++;
+	++*phrases;
 	rc = rc ? rc : grove__buf_add(&f->match, word, len);
 	return rc ? rc : grove__buf_add_char(&f->match, '"');
+}
+
+static int put_token(struct grove__search_fts *f, const struct token *k, bool prefix)
+{
+	int rc = put_word(f, k->bytes, k->len);
+
+	return rc || !prefix ? rc : grove__buf_add_str(&f->match, " *");
 }
 
 /* Adds a form of a word, unless the word itself, or as a prefix, finds it anyway. */
@@ -326,92 +492,52 @@ static int put_form(void *payload, const char *form, size_t len)
 
 	if ((w->t->prefix ? len >= k->len : len == k->len) && !memcmp(form, k->bytes, k->len))
 		return 0;
-	return put_word(w, form, len);
+	return put_word(w->to, form, len);
 }
 
 /* Writes a word with all its forms. */
 static int put_forms(struct grove__search_fts *f, const struct term *t)
 {
 	struct writing w = { f, t };
-	const struct token *k = t->tokens;
-	struct token again = t->stem;
-	int rc = put_word(&w, k->bytes, k->len);
+	int rc = put_token(f, t->tokens, t->prefix);
 
-	if (!rc && t->prefix)
-		rc = grove__buf_add_str(&f->match, " *");
-	if (rc || !t->stem.len)
-		return rc;
-	/* a stem may be a word of its own, which need not have this stem */
-	again.len = grove__search_stem_has(again.bytes, again.len) ? grove__search_stem(again.bytes, again.len)
-								   : again.len;
-	if (again.len == t->stem.len && !memcmp(again.bytes, t->stem.bytes, again.len))
-		rc = put_form(&w, t->stem.bytes, t->stem.len);
-	return rc ? rc : f->forms(f->payload, grove__slice(t->stem.bytes, t->stem.len), put_form, &w);
+	return rc || !t->stem.len ? rc : f->forms(f->payload, grove__slice(t->stem.bytes, t->stem.len), put_form, &w);
 }
 
-/* Writes the words of a term, adjacent or each by itself. */
-static int put_words(struct grove__search_fts *f, const struct term *t)
+/* Writes the words of a term, each by itself: where they are adjacent is found out from the text. */
+static int put_term(struct grove__search_fts *f, const struct term *t, const char *between)
 {
-	int rc = grove__buf_add_char(&f->match, '"');
+	int rc = 0;
 
-	f->terms[f->nr - 1] = 1;
-	for (size_t i = 0; i < t->nr && !rc; i++) {
-		if (i)
-			rc = grove__buf_add_str(&f->match, f->parts ? "\" AND \"" : " ");
-		if (i && f->parts)
-			f->terms[f->nr++] = 1;
-		rc = rc ? rc : grove__buf_add(&f->match, t->tokens[i].bytes, t->tokens[i].len);
+	for (size_t i = 0; i < t->nr && f->nr < GROVE__SEARCH_FTS_WORDS && !rc; i++) {
+		rc = f->nr ? grove__buf_add_str(&f->match, between) : 0;
+		f->phrases[f->nr++] = 0;
+		rc = rc ? rc : grove__buf_add_char(&f->match, '(');
+		if (t->nr == 1)
+			rc = rc ? rc : put_forms(f, t);
+		else
+			rc = rc ? rc : put_token(f, &t->tokens[i], t->prefix && i + 1 == t->nr);
+		rc = rc ? rc : grove__buf_add_char(&f->match, ')');
 	}
-	return rc ? rc : grove__buf_add_str(&f->match, t->prefix ? "\" *" : "\"");
-}
-
-static int put_term(struct grove__search_fts *f, const struct term *t, const char *before)
-{
-	size_t nr = f->nr + (f->parts ? t->nr : 1);
-	unsigned *terms = realloc(f->terms, nr * sizeof(*terms));
-	int rc;
-
-	if (!terms)
-		return GROVE_ENOMEM;
-	f->terms = terms;
-	f->terms[f->nr++] = 0;
-	rc = grove__buf_add_str(&f->match, before);
-	rc = rc ? rc : grove__buf_add_char(&f->match, '(');
-	rc = rc ? rc : t->nr == 1 ? put_forms(f, t) : put_words(f, t);
-	return rc ? rc : grove__buf_add_char(&f->match, ')');
+	return rc;
 }
 
 int grove__search_query_fts(const struct grove__search_query *q, struct grove__search_fts *f)
 {
-	const char *before = "";
-	size_t wanted;
 	int rc = 0;
 
 	grove__buf_clear(&f->match);
 	f->nr = 0;
-	for (size_t i = 0; i < q->nr && !rc; i++) {
-		if (q->terms[i].not)
-			continue;
-		rc = put_term(f, &q->terms[i], before);
-		before = " AND ";
-	}
-	wanted = f->nr;
-	/*
-	 * NOT binds more tightly than AND, so it belongs to the last word alone. That finds the
-	 * same; but FTS5 forgets positions of `a` and `b` in ((a OR b) AND "c d") NOT e, which
-	 * are what the score counts. One text of a part may have what another must not have.
-	 */
-	for (size_t i = 0; i < q->nr && !rc && !f->parts; i++)
-		if (q->terms[i].not)
-			rc = put_term(f, &q->terms[i], " NOT ");
-	f->nr = wanted;
+	/* one text of a part may have what another must not have */
+	for (size_t i = 0; i < q->nr && !rc; i++)
+		if (!q->terms[i].not)
+			rc = put_term(f, &q->terms[i], q->some ? " OR " : " AND ");
 	return rc;
 }
 
 void grove__search_fts_release(struct grove__search_fts *f)
 {
 	grove__buf_release(&f->match);
-	free(f->terms);
 }
 
 int grove__search_query_respell(const struct grove__search_query *q,
@@ -450,11 +576,16 @@ bool grove__search_query_is_words(const struct grove__search_query *q)
 	return !q->re;
 }
 
-double grove__search_query_once(const struct grove__search_query *q, uint64_t words)
+/* BM25 with a fixed average length of 100 words, and each word once */
+static double score_one(uint64_t words)
 {
-	double one = grove__search_score(1, words), sum = 0;
+	return 2.2 / (1 + 1.2 * (0.25 + 0.75 * (double)words / 100));
+}
 
-	/* not a product: it would not always be the same, to the last bit, as what matching adds up */
+double grove__search_query_score(const struct grove__search_query *q, uint64_t words)
+{
+	double one = score_one(words), sum = 0;
+
 	for (size_t i = 0; i < q->nr_wanted; i++)
 		sum += one;
 	return sum;
@@ -487,6 +618,15 @@ static bool has_needles(const struct grove__search_query *q, const char *p, cons
 	return true;
 }
 
+/* True if a line may have some of the words. */
+static bool has_any(const struct grove__search_query *q, const char *p, const char *end)
+{
+	for (size_t i = 0; i < q->nr; i++)
+		if (!q->terms[i].needle.len || grove__needle_find(&q->terms[i].needle, p, end))
+			return true;
+	return find_escape(p, end) != NULL;
+}
+
 static void look_ahead(struct grove__search_lines *l)
 {
 	if (!l->begun || (l->hit < l->p && l->hit < l->end)) {
@@ -517,7 +657,8 @@ const char *grove__search_lines_next(struct grove__search_lines *l, size_t *len)
 		stop = stop ? stop : l->end;
 		l->p = stop < l->end ? stop + 1 : l->end;
 		*len = (size_t)(stop - line);
-		if (!l->q->rarest || l->odd < stop || has_needles(l->q, line, stop))
+		if (l->q->some ? has_any(l->q, line, stop)
+			       : !l->q->rarest || l->odd < stop || has_needles(l->q, line, stop))
 			return line;
 	}
 	return NULL;
@@ -725,15 +866,7 @@ static void settle_marks(struct grove__search_matcher *m)
 	m->nr = nr + 1;
 }
 
-double grove__search_score(uint64_t times, uint64_t words)
-{
-	/* BM25 with a fixed average length of 100 words */
-	double k = 1.2 * (0.25 + 0.75 * (double)words / 100);
-
-	return times ? 2.2 * (double)times / ((double)times + k) : 0;
-}
-
-int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score)
+int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, double *score)
 {
 	const struct grove__search_query *q = m->q;
 	uint64_t times = 0;
@@ -743,138 +876,31 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 	*score = 0;
 	if (q->re) {
 		rc = match_pattern(m, text, &times);
-		*score = grove__search_score(once && times ? 1 : times, text.len / 6);
+		*score = score_one(text.len / 6);
 		return rc ? rc : times > 0;
 	}
 	rc = match_words(m, text);
-	for (size_t i = 0; i < q->nr && !rc; i++) {
-		const struct term *t = &q->terms[i];
-		struct state *s = &m->states[i];
-
-		if (t->not == (s->times > 0))
+	for (size_t i = 0; i < q->nr && !rc; i++)
+		if (q->terms[i].not == (m->states[i].times > 0))
 			return 0;
-		if (!t->not)
-			*score += grove__search_score(once && s->times ? 1 : s->times, m->words);
-	}
+	*score = grove__search_query_score(q, m->words);
 	if (rc)
 		return rc;
 	settle_marks(m);
 	return 1;
 }
 
-/* ------------------------------------------------------- only whether it matches */
-
-/* True if the words that were read decide the matter, whatever comes after them. */
-static bool is_decided(const struct grove__search_matcher *m, bool *yes)
+int grove__search_match_some(struct grove__search_matcher *m, struct grove_slice text, uint64_t *words)
 {
-	bool all = true, any_not = false;
-
-	for (size_t i = 0; i < m->q->nr; i++) {
-		const struct term *t = &m->q->terms[i];
-
-		*yes = false;
-		if (t->not && m->states[i].times)
-			return true;
-		any_not |= t->not;
-		all &= t->not || m->states[i].times;
-	}
-	*yes = all;
-	return all && !any_not;
-}
-
-static int next_until_decided(void *payload, const struct grove__word *w)
-{
-	bool yes;
-	int rc = next_word(payload, w);
-
-	return rc ? rc : is_decided(payload, &yes);
-}
-
-static int matches_words(struct grove__search_matcher *m, struct grove_slice text)
-{
-	bool yes;
 	int rc;
 
 	m->nr = 0;
-	begin_words(m);
-	rc = grove__words_cut(text, false, next_until_decided, m);
-	if (rc < 0)
-		return rc;
-	is_decided(m, &yes);
-	return yes;
-}
-
-static bool is_plain(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_sign(char c)
-{
-	return !is_plain(c) && !((unsigned char)c & 0x80);
-}
-
-/*
- * Moves `p` by at least `nr` words, but not past `stop`, to where a word may begin or end:
- * next to a sign. Only runs with a plain letter or digit certainly are words.
- */
-static const char *back(const char *p, const char *stop, size_t nr)
-{
-	bool word = false;
-
-	for (; p > stop; p--) {
-		if (is_plain(p[-1]))
-			word = true;
-		else if (is_sign(p[-1]) && word && !nr--)
-			break;
-		else if (is_sign(p[-1]))
-			word = false;
-	}
-	return p;
-}
-
-static const char *forth(const char *p, const char *stop, size_t nr)
-{
-	bool word = false;
-
-	for (; p < stop; p++) {
-		if (is_plain(*p))
-			word = true;
-		else if (is_sign(*p) && word && !nr--)
-			break;
-		else if (is_sign(*p))
-			word = false;
-	}
-	return p;
-}
-
-/* Looks only at the words around those places where a part of the only term occurs. */
-static int matches_around(struct grove__search_matcher *m, struct grove_slice text)
-{
-	const struct term *t = &m->q->terms[0];
-	const char *p = text.ptr, *end = p + text.len, *from;
-	int rc = 0;
-
-	while (!rc && (p = grove__needle_find(&t->needle, p, end))) {
-		from = back(p, text.ptr, t->nr);
-		p += t->needle.len;
-		rc = matches_words(m, grove__slice(from, (size_t)(forth(p, end, t->nr) - from)));
-	}
+	*words = 0;
+	rc = match_words(m, text);
+	for (size_t i = 0; i < m->q->nr && !rc; i++)
+		*words |= (uint64_t)(m->states[i].times > 0) << i;
+	settle_marks(m);
 	return rc;
-}
-
-int grove__search_matches(struct grove__search_matcher *m, struct grove_slice text)
-{
-	const struct grove__search_query *q = m->q;
-	double score;
-
-	if (q->re)
-		return grove__search_match(m, text, true, &score);
-	/* the letters of a terminal colour are not a word, which has to be read from its beginning */
-	if (q->nr == 1 && !q->terms[0].not && q->terms[0].needle.len && text.len &&
-	    !memchr(text.ptr, '\033', text.len))
-		return matches_around(m, text);
-	return matches_words(m, text);
 }
 
 const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr)

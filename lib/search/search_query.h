@@ -21,19 +21,32 @@ int grove__search_query_new(struct grove__search_query **out, const char *query,
 			    struct grove_detail *d);
 void grove__search_query_free(struct grove__search_query *q);
 
+/* Leaves out words such as "what" and "the", unless there are no others. */
+void grove__search_query_drop_stops(struct grove__search_query *q);
+/*
+ * Makes a query for texts that have some of the words, each by itself, and identifiers by
+ * their parts. *out is NULL if that is of no use: for patterns, phrases, words that must not
+ * occur, and a single word. GROVE_ENOMEM.
+ */
+int grove__search_query_some(const struct grove__search_query *q, struct grove__search_query **out);
+/* How many words that query has, and each as it was written. */
+size_t grove__search_query_words(const struct grove__search_query *q);
+struct grove_slice grove__search_query_word(const struct grove__search_query *q, size_t i);
+
 /* Called with each word that has a stem. */
 typedef int grove__search_form_fn(void *payload, const char *word, size_t len);
-/* A query in the syntax of FTS5. */
+/* A query in the syntax of FTS5: a text may match if it has these words, or some of them. */
+#define GROVE__SEARCH_FTS_WORDS 64
+
 struct grove__search_fts {
-	bool parts;                  /* for parts: those that have all words */
-	/* Finds the words of the index that have this stem, except the stem itself. */
+	/* Finds the words of the index that have this stem. */
 	int (*forms)(void *payload, struct grove_slice stem, grove__search_form_fn *fn, void *fn_payload);
 	void *payload;
 
 	/* afterwards */
 	struct grove_buf match;
-	unsigned *terms;             /* how many phrases, one after the other, stand for each … */
-	size_t nr;                   /* … of the terms that must occur */
+	unsigned phrases[GROVE__SEARCH_FTS_WORDS];  /* how many, one after the other, stand for each word */
+	size_t nr;                   /* words */
 };
 int grove__search_query_fts(const struct grove__search_query *q, struct grove__search_fts *f);
 void grove__search_fts_release(struct grove__search_fts *f);
@@ -61,10 +74,8 @@ struct grove__search_lines {
 /* Returns the next one, without its newline, or NULL. */
 const char *grove__search_lines_next(struct grove__search_lines *l, size_t *len);
 
-/* Scores a term that occurs `times` in a text of `words` words. */
-double grove__search_score(uint64_t times, uint64_t words);
-/* The same for a query each of whose terms counts once. */
-double grove__search_query_once(const struct grove__search_query *q, uint64_t words);
+/* Scores a text of `words` words that matches: the shorter, the better. */
+double grove__search_query_score(const struct grove__search_query *q, uint64_t words);
 
 /* Matches texts; belongs to one thread. */
 struct grove__search_matcher;
@@ -73,11 +84,11 @@ void grove__search_matcher_free(struct grove__search_matcher *m);
 /*
  * Returns 1 if the text matches, 0 if not; GROVE_ENOMEM, GROVE_ETOOBIG (a pattern takes
  * too long). The marks say where; they do not overlap and are valid until the next
- * call. `once`: the number of occurrences does not matter for the score.
+ * call.
  */
-int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score);
-/* The same without score and marks, reading no more of the text than it takes. */
-int grove__search_matches(struct grove__search_matcher *m, struct grove_slice text);
+int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, double *score);
+/* Which words of a query for some of them the text has: a bit for each. GROVE_ENOMEM. */
+int grove__search_match_some(struct grove__search_matcher *m, struct grove_slice text, uint64_t *words);
 const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr);
 
 #endif

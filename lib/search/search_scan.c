@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "search/search_names.h"
+#include "search/search_rank.h"
 #include "sys/pool.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 struct shared {
 	struct grove_search *s;
 	const struct grove__search_ask *ask;
+	struct grove__search_rank *rank;     /* NULL: texts must have all the words */
 	const uint32_t *logs;
 	size_t nr, next;
 	struct grove__search_hits *out;
@@ -71,6 +73,20 @@ static int know_session(struct reader *r)
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
+/* Adds or notes a text, if it matches. */
+static int take_text(struct reader *r, struct grove__search_hit *h, struct grove_slice text)
+{
+	uint64_t words = 0;
+	int rc = r->sh->rank ? grove__search_match_some(r->m, text, &words) : grove__search_match(r->m, text, &h->score);
+
+	if (rc < 0 || (!rc && !words))
+		return rc;
+	rc = know_session(r);
+	if (rc || !r->wanted)
+		return rc;
+	return r->sh->rank ? grove__search_rank_note(r->sh->rank, words, h) : grove__search_add(&r->hits, h);
+}
+
 static int take_value(struct reader *r, struct grove_slice value, enum grove_kind kind,
 		      enum grove_role role, int64_t time, const struct grove__spot *at)
 {
@@ -81,13 +97,8 @@ static int take_value(struct reader *r, struct grove_slice value, enum grove_kin
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++) {
 		if (!r->texts.of[i].len || !grove__search_wants(r->sh->ask, i, role, time))
 			continue;
-		rc = grove__search_match(r->m, grove__buf_slice(&r->texts.of[i]), i != SEARCH_TEXT, &h.score);
-		if (rc <= 0)
-			continue;
 		h.class = (uint8_t)i;
-		rc = know_session(r);
-		if (!rc && r->wanted)
-			rc = grove__search_add(&r->hits, &h);
+		rc = take_text(r, &h, grove__buf_slice(&r->texts.of[i]));
 	}
 	return rc;
 }
@@ -104,6 +115,8 @@ static int read_rows(struct reader *r)
 	if (rc)
 		return rc;
 	r->hits.nr = 0;
+	if (r->sh->rank)
+		grove__search_rank_forget(r->sh->rank, r->nr);
 	r->names = true;
 	grove__rows_init(&rows, im, r->log, NULL, im->spine->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, &r->why))) {
@@ -170,16 +183,13 @@ static int take_name(void *payload, const struct grove__search_hit *h, const cha
 {
 	struct reader *r = payload;
 	struct grove__search_hit own = *h;
-	int rc = know_session(r);
 
-	if (rc || !r->wanted)
-		return rc;
 	pthread_mutex_lock(&r->sh->lock);
 	own.text = grove__arena_dup(&r->sh->out->texts, grove__slice_str(text));
 	pthread_mutex_unlock(&r->sh->lock);
 	/* an entry's id is in the image, which will be loaded again */
 	own.entry = NULL;
-	return own.text ? grove__search_add(&r->hits, &own) : GROVE_ENOMEM;
+	return own.text ? take_text(r, &own, grove__slice_str(text)) : GROVE_ENOMEM;
 }
 
 /* Which title and labels count is known only after reading the whole log. */
@@ -199,7 +209,7 @@ static int take_names(struct reader *r)
 	if (!rc) {
 		n.title = grove__image_name(im);
 		n.labels = grove__buf_slice(&labels);
-		rc = grove__search_names_find(&n, r->sh->ask, r->m, &h, take_name, r);
+		rc = grove__search_names_each(&n, r->sh->ask, &h, take_name, r);
 	}
 	grove__buf_release(&labels);
 	grove__image_unref(im);
@@ -315,11 +325,10 @@ static void work(void *payload, unsigned thread)
 	grove__arena_release(&r.tmp);
 }
 
-int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
-		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
-		       struct grove_detail *d)
+int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask, struct grove__search_rank *rank,
+		       const uint32_t *logs, size_t nr, struct grove__search_hits *out, struct grove_detail *d)
 {
-	struct shared sh = { .s = s, .ask = ask, .logs = logs, .nr = nr, .out = out, .d = d };
+	struct shared sh = { .s = s, .ask = ask, .rank = rank, .logs = logs, .nr = nr, .out = out, .d = d };
 
 	pthread_mutex_init(&sh.lock, NULL);
 	grove__pool_run(nr, work, &sh);

@@ -19,17 +19,20 @@ struct grove__search_told {
 	int64_t modified;
 };
 
-int grove__search_teller_init(struct grove__search_teller *t, const struct grove__search_query *q)
+int grove__search_teller_init(struct grove__search_teller *t, const struct grove__search_query *q,
+			      const struct grove__search_query *some)
 {
 	t->m = grove__search_matcher_new(q);
+	t->some = some ? grove__search_matcher_new(some) : NULL;
 	t->told = calloc(t->s->sweep.nr + 1, sizeof(*t->told));
-	return t->m && t->told ? 0 : grove__fail_nomem(t->d);
+	return t->m && (t->some || !some) && t->told ? 0 : grove__fail_nomem(t->d);
 }
 
 void grove__search_teller_release(struct grove__search_teller *t)
 {
 	grove__log_close(t->log);
 	grove__search_matcher_free(t->m);
+	grove__search_matcher_free(t->some);
 	free(t->told);
 	grove__buf_release(&t->line);
 	grove__buf_release(&t->path);
@@ -170,16 +173,19 @@ static int read_text(struct grove__search_teller *t, const struct grove__search_
 /* Gets the text and the marks to be shown. Returns 1 if the text does not match. */
 static int read_hit(struct grove__search_teller *t, const struct grove__search_hit *h)
 {
+	struct grove__search_matcher *m = h->match ? t->some : t->m;
 	const struct grove_hit_mark *marks;
 	struct grove_slice text = grove__slice_str(h->text ? h->text : "");
+	uint64_t words = 0;
 	double score;
 	size_t nr;
 	int rc = h->text ? 0 : read_text(t, h, &text);
 
-	rc = rc ? rc : grove__search_match(t->m, text, true, &score);
-	if (rc <= 0)
+	if (!rc)
+		rc = h->match ? grove__search_match_some(m, text, &words) : grove__search_match(m, text, &score);
+	if (rc < 0 || (!rc && !words))
 		return rc ? rc : 1;
-	marks = grove__search_marks(t->m, &nr);
+	marks = grove__search_marks(m, &nr);
 	return grove__search_snippet(&t->snippet, text, marks, nr);
 }
 
@@ -226,6 +232,7 @@ int grove__search_tell(struct grove__search_teller *t, const struct grove__searc
 	int rc = open_log(t, h);
 
 	*out = (struct grove_hit){ .time = h->time, .score = h->score, .kind = h->kind, .in = 1u << h->class,
+				   .match = h->match, .copies = h->copies,
 				   .role = grove__search_role(h->class, h->role) };
 	*session = (struct grove_hit_session){ .store = l->root->store->url };
 	rc = rc ? rc : read_hit(t, h);

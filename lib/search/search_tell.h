@@ -8,7 +8,7 @@
 struct grove__search_teller {
 	struct grove_search *s;
 	struct grove_detail *d;
-	struct grove__search_matcher *m;
+	struct grove__search_matcher *m, *some;
 	uint32_t at;                 /* index in the sweep's list, plus one; 0: none is open */
 	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
@@ -19,7 +19,9 @@ struct grove__search_teller {
 	struct grove__search_snippet snippet;
 };
 
-int grove__search_teller_init(struct grove__search_teller *t, const struct grove__search_query *q);
+/* `some` may be NULL. */
+int grove__search_teller_init(struct grove__search_teller *t, const struct grove__search_query *q,
+			      const struct grove__search_query *some);
 void grove__search_teller_release(struct grove__search_teller *t);
 /*
  * Fills in a hit, and its session without its hits; texts are valid until the next call.

@@ -14,6 +14,26 @@ enum grove__search_class {
 	SEARCH_NAMES = SEARCH_CLASSES
 };
 
+/* What the index tells apart by position alone: the classes, and what people wrote themselves. */
+enum grove__search_lane {
+	LANE_PROMPT,
+	LANE_TEXT,
+	LANE_CALL,
+	LANE_RESULT,
+	SEARCH_LANES
+};
+
+static inline enum grove__search_lane grove__search_lane(unsigned class, unsigned role)
+{
+	return class == SEARCH_TEXT ? (role == GROVE_ROLE_USER ? LANE_PROMPT : LANE_TEXT)
+				    : (enum grove__search_lane)(class + 1);
+}
+
+static inline enum grove__search_class grove__search_lane_class(enum grove__search_lane lane)
+{
+	return lane <= LANE_TEXT ? SEARCH_TEXT : (enum grove__search_class)(lane - 1);
+}
+
 struct grove__search_texts {
 	struct grove_buf of[SEARCH_CLASSES];   /* empty: it has none */
 };

@@ -9,6 +9,10 @@
 
 #include <utf8proc.h>
 
+/* A longer list of parts, or a list of shorter ones, is not an identifier, but a checksum or data. */
+#define PARTS_MAX 6
+#define PART_MEAN 3
+
 /* Letters and digits in lower case, 0 for separators; 1: look closer. */
 static const unsigned char plain[256] = {
 	['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
@@ -31,6 +35,7 @@ struct cutter {
 	char word[GROVE__WORD_MAX + 8];
 	size_t len;                  /* of the current word; 0: none */
 	size_t from;
+	bool capital;                /* it has one, but not only at its beginning */
 	/* the current run of pairs: its last character, and how many there were */
 	char last[4];
 	size_t last_len, last_from, run;
@@ -85,12 +90,68 @@ static int tell(struct cutter *c, const char *ptr, size_t len, size_t from, size
 	return c->fn(c->payload, &w);
 }
 
+static bool is_capital(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static bool is_small(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Returns the end of the part of an identifier that begins at `p`: refresh in refreshToken, HTTP in HTTPServer. */
+static const char *part_end(const char *p, const char *end)
+{
+	for (p++; p < end; p++)
+		if (is_capital(*p) && (is_small(p[-1]) || (end - p > 2 && is_small(p[1]) && is_small(p[2]))))
+			break;
+	return p;
+}
+
+/* How many parts the word has; 0: it is none that people made. */
+static size_t count_parts(const char *p, const char *end)
+{
+	const char *begin = p;
+	size_t nr = 0;
+
+	for (; p < end; p = part_end(p, end))
+		nr++;
+	for (p = begin; p < end; p++)
+		if ((unsigned char)*p & 0x80)
+			return 0;
+	return nr > 1 && nr <= PARTS_MAX && (size_t)(end - begin) >= PART_MEAN * nr ? nr : 0;
+}
+
+static int tell_parts(struct cutter *c, const char *p, const char *end)
+{
+	char part[GROVE__WORD_MAX];
+	int rc = 0;
+
+	for (const char *next; p < end && !rc; p = next) {
+		size_t len;
+
+		next = part_end(p, end);
+		len = next - p < GROVE__WORD_MAX ? (size_t)(next - p) : GROVE__WORD_MAX;
+		for (size_t i = 0; i < len; i++)
+			part[i] = (char)plain[(unsigned char)p[i]];
+		if (len > 1)
+			rc = tell(c, part, len, (size_t)(p - c->begin), (size_t)(next - c->begin), true);
+	}
+	return rc;
+}
+
 static int end_word(struct cutter *c, const char *p)
 {
+	const char *from = c->begin + c->from;
 	size_t len = c->len;
+	bool parts = c->capital && !c->asked;
+	int rc;
 
 	c->len = 0;
-	return len ? tell(c, c->word, len, c->from, (size_t)(p - c->begin), false) : 0;
+	c->capital = false;
+	rc = len ? tell(c, c->word, len, c->from, (size_t)(p - c->begin), false) : 0;
+	return rc || !parts || !count_parts(from, p) ? rc : tell_parts(c, from, p);
 }
 
 static int end_run(struct cutter *c, const char *p)
@@ -181,6 +242,7 @@ int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, vo
 				c.from = (size_t)(p - c.begin);
 			/* letters of one kind mostly come together */
 			do {
+				c.capital |= c.len && (unsigned char)*p != small;
 				if (c.len < GROVE__WORD_MAX)
 					c.word[c.len++] = (char)small;
 				p++;

@@ -4,7 +4,8 @@
  * A word is a run of letters and digits, in lower case. `_` and everything else
  * separates words, so the parts of an identifier are words. Scripts that are written
  * without spaces, and Hangul, have a word for every two adjacent characters: 解析器 is 解析
- * and 析器. Terminal colours (ESC [ … m) separate words, too.
+ * and 析器. Terminal colours (ESC [ … m) separate words, too. A word with capitals inside,
+ * like refreshToken, is also found by its parts.
  */
 #ifndef GROVE_SEARCH_SEARCH_WORDS_H
 #define GROVE_SEARCH_SEARCH_WORDS_H
@@ -21,8 +22,8 @@ struct grove__word {
 	size_t len;
 	size_t from, to;             /* its position in the text */
 	/*
-	 * At the same position as the previous word: the last character of a run in
-	 * such a script, so that it can be found by itself.
+	 * At the same position as the previous word: the last character of a run in such a
+	 * script, or a part of an identifier, so that it can be found by itself.
 	 */
 	bool again;
 };

@@ -467,13 +467,30 @@ static void print_hits(struct search *p, const struct grove_hit_session *s)
 	free(list);
 }
 
+/* Says which words of the query a session does not have. */
+static void print_missing(struct out *o, const struct grove_hit *h)
+{
+	out_style(o, OUT_DIM);
+	out_puts(o, "  without: ");
+	for (size_t i = 0; i < h->nr_missing; i++)
+		out_printf(o, "%s%s", i ? ", " : "", h->missing[i]);
+	out_puts(o, "\n");
+	out_style(o, OUT_PLAIN);
+}
+
 static void print_people(struct search *p)
 {
 	struct out *o = &p->c->out;
+	int some = 0;
 
 	for (size_t i = 0; i < grove_hits_sessions(p->hits); i++) {
 		const struct grove_hit_session *s = grove_hits_session_at(p->hits, i);
 
+		if (s->hits[0]->match == GROVE_MATCH_SOME && !some++ && !p->sessions) {
+			out_style(o, OUT_DIM);
+			out_printf(o, "%s-- only some of the words --\n", i ? "\n" : "");
+			out_style(o, OUT_PLAIN);
+		}
 		if (p->counts)
 			out_printf(o, "%6llu  ", (unsigned long long)(s->nr + s->more));
 		else if (i && !p->sessions)
@@ -481,6 +498,8 @@ static void print_people(struct search *p)
 		print_session(p, s);
 		if (p->sessions)
 			continue;
+		if (s->hits[0]->nr_missing)
+			print_missing(o, s->hits[0]);
 		print_hits(p, s);
 		if (s->more) {
 			out_style(o, OUT_DIM);
@@ -513,7 +532,8 @@ static void suggest(struct search *p)
 	if (strchr(p->query, '"') || strchr(p->query, '='))
 		cli_warn(c, "without quotes and '=', other forms of the words match, too");
 	else if (has_words(p->query))
-		cli_warn(c, "all words must occur in the same text: try fewer of them");
+		cli_warn(c, p->opt.strict ? "all words must occur in the same text: try without --strict"
+					  : "none of the words occurs anywhere");
 	else if (!p->live)
 		cli_warn(c, "to find a part of a word: grove search --live -- 're:%s'", p->query);
 }
@@ -581,6 +601,7 @@ int cmd_search(struct cli *c, int argc, char **argv)
 		{ "until", .string = &until },
 		{ "limit", .number = &limit, .least = 1 },
 		{ "live", .flag = &p.live },
+		{ "strict", .flag = &p.opt.strict },
 		{ "sessions", 'l', .flag = &p.sessions },
 		{ "count", 'c', .flag = &p.counts },
 		{ "around", 'C', .number = &p.around },

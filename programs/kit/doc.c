@@ -260,3 +260,15 @@ void doc_member_away(struct doc *d, struct grove *g, int kinds)
 	if (a.any)
 		doc_close(d, ']');
 }
+
+void doc_member_match(struct doc *d, const struct grove_hit *h)
+{
+	doc_member(d, "match", grove_search_match_name(h->match));
+	if (!h->nr_missing)
+		return;
+	doc_name(d, "missing");
+	doc_open(d, '[');
+	for (size_t i = 0; i < h->nr_missing; i++)
+		doc_text(d, (struct grove_slice){ h->missing[i], strlen(h->missing[i]) });
+	doc_close(d, ']');
+}

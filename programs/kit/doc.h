@@ -64,5 +64,7 @@ void doc_member_json(struct doc *d, const char *name, struct grove_slice json);
  * or a search; nothing if all did. For those who may not see URLs, the kinds (`kinds`).
  */
 void doc_member_away(struct doc *d, struct grove *g, int kinds);
+/* Where the words of a search are: `match`, and if some are nowhere in the session, `missing`. */
+void doc_member_match(struct doc *d, const struct grove_hit *h);
 
 #endif

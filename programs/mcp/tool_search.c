@@ -61,6 +61,7 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 	doc_member_bool(d, "inContext", h->in_context);
 	if (h->copies)
 		doc_member_number(d, "copies", h->copies);
+	doc_member_match(d, h);
 	doc_name(d, "session");
 	doc_open(d, '{');
 	put_recorded_member(d, "name", s->name, NAME_TEXT);
@@ -191,10 +192,11 @@ static int search_sessions(struct call *k)
 const struct tool tool_search_sessions = {
 	"search_sessions", "Search sessions",
 	"Searches the text of all past sessions: messages, summaries, tool calls and their results, titles, labels. "
-	"Best hits first, each with a snippet, its session and its entry: pass both to get_messages to read around it.",
+	"Messages that have all the words come first, then sessions in which they are spread, then those with most of them "
+	"(match: message, session, some; missing: the words they lack). Each hit has a snippet, its session and its entry: pass both to get_messages to read around it.",
 	(const struct arg[]){
-		{ "query", VALUE_TEXT, .required = 1, .about = "All words must match, in any English form; \"two words\" adjacent, "
-		  "=exact, -without, pre*. The last word matches as a prefix." },
+		{ "query", VALUE_TEXT, .required = 1, .about = "Words or a question; words match in any English form; \"two words\" "
+		  "adjacent, =exact, -without, pre*. The last word matches as a prefix." },
 		{ "in", VALUE_CHOICE, .choices = "text|calls|results|names", .about = "Only messages, tool calls, results, or titles and labels." },
 		{ "role", VALUE_TEXT, .about = "Only texts of this role: user, assistant, tool, call, ..." },
 		{ "cwd", VALUE_TEXT, .about = "Only sessions of this directory or below it (an absolute path)." },

@@ -218,8 +218,9 @@ static const struct param fork_body[] = {
 
 static const struct param search_query[] = {
 	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL,
-	  "words that must all occur, in any form; =exact, \"adjacent words\", prefix*, -without; the last word also "
-	  "matches as a prefix" },
+	  "words or a question: messages with all the words first, in any form, then sessions with most of them; =exact, "
+	  "\"adjacent words\", prefix*, -without; the last word also matches as a prefix" },
+	{ "strict", PARAM_FLAG, 0, NULL, "only messages that have all words" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most this many; default 20" },
 	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, separated by commas; or all" },
 	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },

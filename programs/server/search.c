@@ -108,6 +108,7 @@ static void put_hit(struct doc *d, const struct grove_hit *h)
 	doc_name(d, "score");
 	doc_real(d, h->score);
 	doc_member_number(d, "copies", h->copies);
+	doc_member_match(d, h);
 	put_session(d, h->session);
 	doc_close(d, '}');
 }
@@ -177,6 +178,8 @@ static int read_search(struct request *r, struct grove_search_options *o)
 		rc = read_period(r, o);
 	if (!rc)
 		rc = read_in(r, &o->in);
+	if (!rc)
+		rc = query_flag(r, "strict", &o->strict);
 	o->role = query_text(r, "role");
 	o->cwd = query_text(r, "project");
 	o->agent = query_text(r, "agent");

@@ -53,7 +53,7 @@ const struct shape shapes[] = {
 	{ "Problem", "path:s0 line:i offset:i kind:s entryId?:s detail:s0 fixable:b" },
 
 	{ "Hit", "sessionId:s path:s0 entryId:s0 role:s snippet:s marks:[[i]] time:s0 onActivePath:b inContext:b score:n "
-		 "copies:i session?:HitSession" },
+		 "match:message|session|some missing?:[s] copies:i session?:HitSession" },
 	{ "SearchGroup", "session:HitSession hits:[Hit] more:i" },
 	{ "HitSession", "id:s path:s0 name?:s cwd:s0 agent:s0 store:s0 modified:s0" },
 	{ "HitInside", "entryId:s0 seq?:i role:s snippet:s marks:[[i]] time:s0 onActivePath:b inContext:b" },

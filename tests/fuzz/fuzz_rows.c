@@ -232,9 +232,9 @@ static void part(struct input *in)
 		CHECK(!grove__search_part_add(&p, &doc[nr]));
 		nr += p.nr > before;
 	}
-	CHECK(count_entries(grove__buf_slice(&p.entries), doc, nr) == nr);
-	poison(&p.entries, &in->chance);
-	count_entries(grove__buf_slice(&p.entries), NULL, 0);
+	CHECK(count_entries(grove__buf_slice(&p.texts), doc, nr) == nr);
+	poison(&p.texts, &in->chance);
+	count_entries(grove__buf_slice(&p.texts), NULL, 0);
 	grove__search_part_release(&p);
 }
 

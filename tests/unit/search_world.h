@@ -95,7 +95,7 @@ static inline int teardown(void **state)
 }
 
 static const char *const vocabulary[] = {
-	"alpha", "Alpha", "beta", "betamax", "gamma_ray", "delta", "x", "the", "The", "don't", "a.txt",
+	"alpha", "Alpha", "beta", "betamax", "gamma_ray", "gammaRay", "delta", "x", "the", "The", "don't", "a.txt",
 	"解析器", "修复", "修", "器", "日本語のテキスト", "한국어", "Привет", "привет", "naïve", "\\n", "\\\"q\\\"",
 	"\\u0061lpha", "\\u4fee\\u590d", "\\u001b[31m", "😀", "C:\\\\dir", "alphabeta",
 	"connect", "Connected", "connections", "connecting", "connectivity", "retry", "retries", "Retrying",
@@ -110,7 +110,9 @@ static inline void random_text(struct place *p, char *out, size_t cap)
 	out[0] = '\0';
 	for (size_t i = 0; i < nr; i++) {
 		const char *w = vocabulary[chance_below(&p->c, VOCABULARY)];
-		const char *between = chance_below(&p->c, 8) ? " " : chance_below(&p->c, 2) ? "" : ", ";
+		/* without anything between, a capital would begin a part of an identifier */
+		bool small = *w < 'A' || *w > 'Z';
+		const char *between = chance_below(&p->c, 8) ? " " : chance_below(&p->c, 2) && small ? "" : ", ";
 
 		at += (size_t)snprintf(out + at, cap - at, "%s%s", i ? between : "", w);
 		assert_in_range(at, 0, cap - 1);
@@ -325,7 +327,7 @@ static inline void assert_count(const struct place *p, const char *word)
 
 static inline void random_query(struct place *p, char *out, size_t cap)
 {
-	static const char *const words[] = { "alpha", "ALPHA", "bet*", "beta", "\"gamma ray\"", "gamma_ray", "x",
+	static const char *const words[] = { "alpha", "ALPHA", "bet*", "beta", "\"gamma ray\"", "gamma_ray", "gammaRay", "ray", "x",
 					     "the", "don't", "解析", "修", "修复", "器", "\"本語の\"", "国", "국어",
 					     "ПРИВЕТ", "naïve", "\"the alpha\"", "delt*", "析*", "dir", "connect",
 					     "connecti", "=connect", "=connected", "connecting", "retried", "retr",
@@ -356,6 +358,7 @@ static inline void random_options(struct place *p, struct grove_search_options *
 		opt->since = 1777800000000 + (int64_t)chance_below(&p->c, 20) * 86400000;
 	if (!chance_below(&p->c, 5))
 		opt->until = 1778800000000 + (int64_t)chance_below(&p->c, 20) * 86400000;
+	opt->strict = !chance_below(&p->c, 4);
 	if (!chance_below(&p->c, 8))
 		opt->agent = chance_below(&p->c, 2) ? "pi" : "claude";
 }

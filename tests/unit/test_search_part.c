@@ -54,7 +54,7 @@ static void random_docs(struct texts *t)
 		pos += chance_below(&t->c, 4) ? chance_below(&t->c, 5000) : (uint64_t)chance_below(&t->c, 1u << 30) << 8;
 		row += 1 + chance_below(&t->c, 3);
 		*d = (struct grove__search_doc){
-			.class = 1, .kind = (uint8_t)chance_below(&t->c, 20), .role = (uint8_t)chance_below(&t->c, 9),
+			.class = (uint8_t)chance_below(&t->c, SEARCH_CLASSES), .kind = (uint8_t)chance_below(&t->c, 20), .role = (uint8_t)chance_below(&t->c, 9),
 			.row = row, .time = chance_below(&t->c, 5) ? (int64_t)chance_below(&t->c, 1u << 31) * 1000
 								 : GROVE_NO_TIME,
 			.at = { .pos = pos, .off = chance_below(&t->c, 2) ? chance_below(&t->c, 100) : 0,
@@ -87,6 +87,7 @@ static int add_once(void *payload, const struct grove__word *w)
 
 static void assert_entry(const struct grove__search_doc *want, const struct grove__search_doc *got)
 {
+	assert_int_equal(got->class, want->class);
 	assert_int_equal(got->row, want->row);
 	assert_int_equal(got->kind, want->kind);
 	assert_int_equal(got->role, want->role);
@@ -103,30 +104,38 @@ static void assert_entry(const struct grove__search_doc *want, const struct grov
 
 static void assert_part(const struct texts *t, const struct grove__search_part *p)
 {
-	struct grove_slice rest = grove__buf_slice(&p->entries);
+	struct grove_slice rest = grove__buf_slice(&p->texts);
 	struct grove__search_doc e = { 0 };
 	const char *at = p->words.ptr;
+	size_t nr = 0;
 
 	for (size_t i = 0; i < ENTRIES; i++) {
 		struct once o = { GROVE_BUF_INIT, 0 };
-		const char *end;
 
 		assert_int_equal(grove__buf_add_char(&o.text, ' '), 0);
 		assert_int_equal(grove__words_cut(t->doc[i].text, false, add_once, &o), 0);
 		if (o.words) {
+			enum grove__search_lane lane = grove__search_lane(t->doc[i].class, t->doc[i].role);
+
 			assert_int_equal(grove__search_part_next(&rest, &e), 0);
 			assert_entry(&t->doc[i], &e);
 			assert_int_equal(e.words, o.words);
-			end = strchr(at, '\n');
-			assert_non_null(end);
-			assert_int_equal(end - at, o.text.len - 1);
-			assert_memory_equal(at, o.text.ptr + 1, o.text.len - 1);
-			at = end + 1;
+			assert_int_equal((unsigned char)p->sizes.ptr[nr++], o.words < 255 ? o.words : 255);
+			/* its words are in the line of its lane */
+			for (enum grove__search_lane l = 0; l < SEARCH_LANES; l++) {
+				const char *end = strchr(at, '\n');
+
+				assert_non_null(end);
+				assert_int_equal(end - at, l == lane ? o.text.len - 1 : 0);
+				assert_memory_equal(at, o.text.ptr + 1, (size_t)(end - at));
+				at = end + 1;
+			}
 		}
 		grove__buf_release(&o.text);
 	}
 	assert_int_equal(grove__search_part_next(&rest, &e), 1);
 	assert_string_equal(at, "");
+	assert_int_equal(p->sizes.len, nr);
 }
 
 static void fill(struct texts *t, struct grove__search_part *p)
@@ -160,17 +169,17 @@ static void a_part_that_is_cut_off_is_damaged(void **state)
 	(void)state;
 	t.c = chance_begin("cut off");
 	fill(&t, &p);
-	for (size_t len = 0; len < p.entries.len; len++) {
+	for (size_t len = 0; len < p.texts.len; len++) {
 		char *bytes = malloc(len + 1);
 		struct grove_slice rest = { bytes, len };
 		struct grove__search_doc e = { 0 };
 		int rc;
 
 		assert_non_null(bytes);
-		memcpy(bytes, p.entries.ptr, len);
+		memcpy(bytes, p.texts.ptr, len);
 		while (!(rc = grove__search_part_next(&rest, &e)))
 			;
-		/* between two entries it looks whole */
+		/* between two texts it looks whole */
 		assert_true(rc == 1 ? !rest.len : rc == GROVE_EDAMAGED);
 		free(bytes);
 	}

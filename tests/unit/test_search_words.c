@@ -68,6 +68,19 @@ static void of_a_long_word_the_beginning_counts(void **state)
 	assert_words(text, false, want);
 }
 
+static void identifiers_have_parts(void **state)
+{
+	(void)state;
+	assert_words("refreshToken", false, "refreshtoken =refresh =token ");
+	assert_words("refreshToken", true, "refreshtoken ");
+	assert_words("parseHTTPServer2Go", false, "parsehttpserver2go =parse =http =server2 =go ");
+	assert_words("Token APIs TODO x2", false, "token apis todo x2 ");
+	/* too many, or too short: nobody has made up such a name */
+	assert_words("aB3dE5fGh", false, "ab3de5fgh ");
+	assert_words("oneTwoThreeFourFiveSixSeven", false, "onetwothreefourfivesixseven ");
+	assert_words("größeReal", false, "größereal ");
+}
+
 /* ------------------------------------------------------------------- needle */
 
 static void a_needle_is_found_wherever_it_is(void **state)
@@ -193,6 +206,7 @@ int main(void)
 		cmocka_unit_test(words_are_letters_and_digits_in_small),
 		cmocka_unit_test(scripts_without_spaces_are_cut_into_pairs),
 		cmocka_unit_test(of_a_long_word_the_beginning_counts),
+		cmocka_unit_test(identifiers_have_parts),
 		cmocka_unit_test(a_needle_is_found_wherever_it_is),
 		cmocka_unit_test(forms_of_a_word_have_one_stem),
 		cmocka_unit_test(stems_are_those_of_the_description),

@@ -129,6 +129,33 @@ static bool read_decimal(struct decimal *d, struct grove_slice text)
 
 /* ---- reading ---- */
 
+/*
+ * n * 10^-e, by one division with 11 bits more than a double has. It is right unless these
+ * are exactly half: then the division may have rounded to there from either side.
+ */
+static bool divide(uint64_t n, int e, double *out)
+{
+#if LDBL_MANT_DIG == 64 && defined(__x86_64__)
+	static const long double exact10[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+					       1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+					       1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L };
+	long double q;
+	uint64_t bits;
+
+	if (!n || e < 0 || e > 27)
+		return false;
+	q = (long double)n / exact10[e];
+	memcpy(&bits, &q, sizeof(bits));
+	*out = (double)q;
+	return (bits & 0x7ff) != 0x400;
+#else
+	(void)n;
+	(void)e;
+	(void)out;
+	return false;
+#endif
+}
+
 /* n * 10^e */
 static double value_of(uint64_t n, int e)
 {
@@ -136,10 +163,13 @@ static double value_of(uint64_t n, int e)
 					  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 					  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 	char text[40];
+	double v;
 
 	/* both sides are exact in a double, and the machine rounds once */
 	if (FLT_EVAL_METHOD == 0 && n <= (uint64_t)1 << 53 && e >= -22 && e <= 22)
 		return e < 0 ? (double)n / exact10[-e] : (double)n * exact10[e];
+	if (divide(n, -e, &v))
+		return v;
 	snprintf(text, sizeof(text), "%" PRIu64 "e%d", n, e);
 	return strtod(text, NULL);
 }
@@ -165,10 +195,34 @@ static double decimal_value(const struct decimal *d)
 	return d->negative ? -v : v;
 }
 
+/* Most numbers: a few digits, and perhaps a point between them. */
+static bool read_simple(struct grove_slice text, double *out)
+{
+	const uint64_t most = 1000000000000000000u;
+	size_t i = 0, point = text.len;
+	uint64_t n = 0;
+
+	for (; i < text.len && n < most; i++) {
+		if (is_digit(text.ptr[i]))
+			n = n * 10 + (uint64_t)(text.ptr[i] - '0');
+		else if (text.ptr[i] == '.' && i && point == text.len)
+			point = i;
+		else
+			return false;
+	}
+	if (!i || i < text.len || point + 1 == text.len || text.len - point > 28)
+		return false;
+	*out = value_of(n, point < text.len ? -(int)(text.len - point - 1) : 0);
+	return true;
+}
+
 double grove__js_parse_number(struct grove_slice text)
 {
 	struct decimal d;
+	double v;
 
+	if (read_simple(text, &v))
+		return v;
 	if (!read_decimal(&d, text))
 		return (double)NAN;
 	return decimal_value(&d);

@@ -16,18 +16,22 @@ int grove__bill_key(struct grove__arena *tmp, struct grove_slice a, struct grove
 
 /* --- the family of pi --- */
 
-/* Indexes in the table of members, after pi's own. */
+/* What a usage has, and how many it is. */
 enum {
-	PI_BILL_USAGE, PI_BILL_MODEL, PI_BILL_MESSAGE_USAGE, PI_BILL_MESSAGE_MODEL, PI_BILL_TOOL,
-	PI_BILL_DETAILS,
-	PI_BILL_MEMBERS
+	PI_USED_INPUT, PI_USED_OUTPUT, PI_USED_CACHE_READ, PI_USED_CACHE_WRITE, PI_USED_COST, PI_USED_TOTAL, PI_USED
+};
+/* Indexes in the table of members, after pi's own. Each usage is followed by what it has. */
+enum {
+	PI_BILL_USAGE, PI_BILL_MESSAGE_USAGE = PI_BILL_USAGE + 1 + PI_USED,
+	PI_BILL_MODEL = PI_BILL_MESSAGE_USAGE + 1 + PI_USED, PI_BILL_MESSAGE_MODEL, PI_BILL_TOOL, PI_BILL_DETAILS,
+	PI_BILL_DETAILS_USAGE, PI_BILL_MEMBERS = PI_BILL_DETAILS_USAGE + 1 + PI_USED
 };
 extern const struct grove__json_member grove__pi_bill_members[PI_BILL_MEMBERS];
 struct grove_slice grove__pi_bill_member(const struct grove__json_line *l, const char *line,
 					 unsigned member);
-/* Reads a raw usage and a raw model. Returns 1 if it is not a usage. */
+/* Reads one of these usages, and a raw model. Returns 1 if it is not a usage. */
 int grove__pi_bill(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
-		   const struct grove__entry *e, struct grove_slice usage, struct grove_slice model,
+		   const struct grove__entry *e, unsigned usage, struct grove_slice model,
 		   struct grove__billed *out);
 
 int grove__pi_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
@@ -43,6 +47,14 @@ int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struc
  */
 struct grove_slice grove__claude_billed_to(struct grove_slice request, struct grove_slice origin,
 					   struct grove_slice session);
+
+/* Indexes in the table of members, after Claude's own. */
+enum {
+	CLAUDE_BILL_INPUT, CLAUDE_BILL_OUTPUT, CLAUDE_BILL_CACHE_READ, CLAUDE_BILL_CACHE_WRITE, CLAUDE_BILL_CREATION,
+	CLAUDE_BILL_LONG, CLAUDE_BILL_COST, CLAUDE_BILL_TO, CLAUDE_BILL_FORKED,
+	CLAUDE_BILL_MEMBERS
+};
+extern const struct grove__json_member grove__claude_bill_members[CLAUDE_BILL_MEMBERS];
 int grove__claude_billed(const struct grove__json_line *l, const char *line,
 			 struct grove__arena *tmp, const struct grove__entry *e,
 			 struct grove__billed *out);

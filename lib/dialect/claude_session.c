@@ -760,6 +760,8 @@ const struct grove__dialect grove__dialect_claude = {
 	},
 	.usage = {
 		.billed = grove__claude_billed,
+		.members = grove__claude_bill_members,
+		.nr_members = CLAUDE_BILL_MEMBERS,
 		.window = 5 * 3600 * 1000,
 	},
 	.context = {

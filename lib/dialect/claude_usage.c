@@ -11,39 +11,37 @@
 #include "dialect/pi.h"
 #include "json/value.h"
 
-static void read_usage(struct grove_slice usage, struct grove__billed *out)
-{
-	struct grove__json_iter it;
+const struct grove__json_member grove__claude_bill_members[CLAUDE_BILL_MEMBERS] = {
+	[CLAUDE_BILL_INPUT] = { "input_tokens", CLAUDE_M_USAGE },
+	[CLAUDE_BILL_OUTPUT] = { "output_tokens", CLAUDE_M_USAGE },
+	[CLAUDE_BILL_CACHE_READ] = { "cache_read_input_tokens", CLAUDE_M_USAGE },
+	[CLAUDE_BILL_CACHE_WRITE] = { "cache_creation_input_tokens", CLAUDE_M_USAGE },
+	[CLAUDE_BILL_CREATION] = { "cache_creation", CLAUDE_M_USAGE },
+	[CLAUDE_BILL_LONG] = { "ephemeral_1h_input_tokens", CLAUDE_MEMBERS + CLAUDE_BILL_CREATION },
+	[CLAUDE_BILL_COST] = { "costUSD", -1 },
+	[CLAUDE_BILL_TO] = { "requestSessionId", -1 },
+	[CLAUDE_BILL_FORKED] = { "forkedFrom", -1 },
+};
 
-	grove__json_iter_init(&it, usage);
-	while (grove__json_next(&it)) {
-		if (grove__json_string_is(it.key, "input_tokens"))
-			out->input = grove__bill_number(it.value);
-		else if (grove__json_string_is(it.key, "output_tokens"))
-			out->output = grove__bill_number(it.value);
-		else if (grove__json_string_is(it.key, "cache_read_input_tokens"))
-			out->cache_read = grove__bill_number(it.value);
-		else if (grove__json_string_is(it.key, "cache_creation_input_tokens"))
-			out->cache_write = grove__bill_number(it.value);
-		else if (grove__json_string_is(it.key, "cache_creation"))
-			out->cache_write_long = grove__bill_number(
-				grove__json_get(it.value, "ephemeral_1h_input_tokens"));
-	}
+static struct grove_slice member(const struct grove__json_line *l, const char *line, unsigned nr)
+{
+	return grove__json_span_of(l, line, CLAUDE_MEMBERS + nr);
 }
 
-/*
- * The table of members is full, so this one is looked up separately, and only in lines of
- * old versions.
- */
+static double number(const struct grove__json_line *l, const char *line, unsigned nr)
+{
+	return grove__bill_number(member(l, line, nr));
+}
+
+/* The cost counts in lines of old versions only. */
 static void read_cost(const struct grove__json_line *l, const char *line, struct grove__billed *out)
 {
-	struct grove_slice version = grove__json_span_of(l, line, CLAUDE_M_VERSION), cost;
+	struct grove_slice version = grove__json_span_of(l, line, CLAUDE_M_VERSION);
 
 	if (version.len > 3 && (memcmp(version.ptr, "\"0.", 3) && memcmp(version.ptr, "\"1.", 3)))
 		return;
-	cost = grove__json_get(grove__slice(line + l->value.off, (size_t)l->value.len), "costUSD");
-	out->has_cost = grove__json_type_of(cost) == JSON_NUMBER;
-	out->cost = grove__bill_number(cost);
+	out->has_cost = grove__json_type_of(member(l, line, CLAUDE_BILL_COST)) == JSON_NUMBER;
+	out->cost = number(l, line, CLAUDE_BILL_COST);
 }
 
 struct grove_slice grove__claude_billed_to(struct grove_slice request, struct grove_slice origin,
@@ -57,56 +55,30 @@ struct grove_slice grove__claude_billed_to(struct grove_slice request, struct gr
 	return grove__json_type_of(session) == JSON_STRING ? session : grove__slice(NULL, 0);
 }
 
-/* Is the name in these bytes? Its letter `at` is rare, so this is faster than memmem(), which prepares a table. */
-static bool has_name(const char *from, const char *end, const char *name, size_t at)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = from; (p = memchr(p, name[at], (size_t)(end - p))); p++)
-		if ((size_t)(p - from) >= at && (size_t)(end - p) >= len - at && !memcmp(p - at, name, len))
-			return true;
-	return false;
-}
-
-static bool has_origin(const char *from, const char *end)
-{
-	return has_name(from, end, "requestSessionId", strlen("re")) || has_name(from, end, "forkedFrom", strlen("forked"));
-}
-
-/* Only copies have these members, so they are not in the table either. */
-static struct grove_slice billed_elsewhere(const struct grove__json_line *l, const char *line)
-{
-	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
-	static const char *const members[] = { "requestSessionId", "forkedFrom" };
-	struct grove_slice message = grove__json_span_of(l, line, CLAUDE_M_MESSAGE), none = { NULL, 0 }, found[2];
-	const char *end = value.ptr + value.len;
-
-	/* most of the line is the message */
-	if (message.ptr ? !has_origin(value.ptr, message.ptr) && !has_origin(message.ptr + message.len, end)
-			: !has_origin(value.ptr, end))
-		return none;
-	grove__json_get_all(value, members, 2, found);
-	return grove__claude_billed_to(found[0], found[1], none);
-}
-
 int grove__claude_billed(const struct grove__json_line *l, const char *line,
 			 struct grove__arena *tmp, const struct grove__entry *e,
 			 struct grove__billed *out)
 {
 	const struct grove__claude_row *row = e->more;
-	struct grove_slice usage = grove__json_span_of(l, line, CLAUDE_M_USAGE), request;
+	struct grove_slice usage = grove__json_span_of(l, line, CLAUDE_M_USAGE), request, none = { NULL, 0 };
 
 	memset(out, 0, sizeof(*out));
 	if (!row)
 		return GROVE_ENOMEM;
 	if (row->class != CLAUDE_ASSISTANT || grove__json_type_of(usage) != JSON_OBJECT)
 		return 1;
-	read_usage(usage, out);
+	out->input = number(l, line, CLAUDE_BILL_INPUT);
+	out->output = number(l, line, CLAUDE_BILL_OUTPUT);
+	out->cache_read = number(l, line, CLAUDE_BILL_CACHE_READ);
+	out->cache_write = number(l, line, CLAUDE_BILL_CACHE_WRITE);
+	out->cache_write_long = number(l, line, CLAUDE_BILL_LONG);
 	read_cost(l, line, out);
 	out->time = row->time;
 	out->model = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_MODEL));
 	out->session = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_SESSION));
-	out->origin = grove__pi_text(tmp, billed_elsewhere(l, line));
+	/* only copies have these members */
+	out->origin = grove__pi_text(tmp, grove__claude_billed_to(member(l, line, CLAUDE_BILL_TO),
+								  member(l, line, CLAUDE_BILL_FORKED), none));
 	if (!row->reply.len)
 		return 0;
 	request = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_REQUEST));

@@ -253,8 +253,7 @@ static int billed(const struct grove__json_line *l, const char *line, struct gro
 		  const struct grove__entry *e, struct grove__billed *out)
 {
 	if (e->kind == GROVE_KIND_USAGE)
-		return grove__pi_bill(l, line, tmp, e,
-				      grove__pi_bill_member(l, line, PI_BILL_USAGE),
+		return grove__pi_bill(l, line, tmp, e, PI_BILL_USAGE,
 				      grove__pi_bill_member(l, line, PI_BILL_MODEL), out);
 	return grove__xcsh_billed(l, line, tmp, e, out);
 }

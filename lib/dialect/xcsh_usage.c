@@ -16,15 +16,12 @@ int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struc
 	if (e->kind != GROVE_KIND_MESSAGE)
 		return 1;
 	if (e->role == GROVE_ROLE_ASSISTANT)
-		return grove__pi_bill(l, line, tmp, e,
-				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_USAGE),
+		return grove__pi_bill(l, line, tmp, e, PI_BILL_MESSAGE_USAGE,
 				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_MODEL), out);
 	if (e->role != GROVE_ROLE_TOOL_RESULT ||
 	    !grove__json_string_is(grove__pi_bill_member(l, line, PI_BILL_TOOL), "task"))
 		return 1;
-	rc = grove__pi_bill(l, line, tmp, e,
-			    grove__json_get(grove__pi_bill_member(l, line, PI_BILL_DETAILS), "usage"),
-			    grove__slice(NULL, 0), out);
+	rc = grove__pi_bill(l, line, tmp, e, PI_BILL_DETAILS_USAGE, grove__slice(NULL, 0), out);
 	out->of_subs = true;
 	return rc;
 }

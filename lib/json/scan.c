@@ -18,7 +18,7 @@ void grove__json_want_init(struct grove__json_want *w,
 	for (unsigned i = 0; i < nr; i++) {
 		size_t len = strlen(members[i].name);
 		size_t head = len < 8 ? len : 8;
-		uint32_t bit = (uint32_t)1 << i;
+		uint64_t bit = (uint64_t)1 << i;
 
 		assert(len < sizeof(w->by_len) / sizeof(w->by_len[0]));
 		assert(members[i].parent < (int)i);

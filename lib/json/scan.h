@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GROVE__JSON_WANT_MAX 32
+#define GROVE__JSON_WANT_MAX 64
 /* Bytes after the end of the input that must be readable (not: be ours). */
 #define GROVE__JSON_PAD 64
 
@@ -32,9 +32,9 @@ struct grove__json_want {
 	unsigned nr;
 	/* the rest is filled by grove__json_want_init() */
 	uint8_t name_len[GROVE__JSON_WANT_MAX];
-	uint32_t children[GROVE__JSON_WANT_MAX + 1]; /* [parent + 1] → set of members */
-	uint32_t below[GROVE__JSON_WANT_MAX];        /* all descendants */
-	uint32_t by_len[32];                         /* members with this name length */
+	uint64_t children[GROVE__JSON_WANT_MAX + 1]; /* [parent + 1] → set of members */
+	uint64_t below[GROVE__JSON_WANT_MAX];        /* all descendants */
+	uint64_t by_len[32];                         /* members with this name length */
 	uint64_t head[GROVE__JSON_WANT_MAX];         /* the name's first 8 bytes */
 	uint64_t head_mask[GROVE__JSON_WANT_MAX];    /* and which of them it has */
 };
@@ -66,7 +66,7 @@ struct grove__json_line {
 	uint64_t error_off;  /* JSON_BAD: the offending byte (or len, if cut short) */
 	struct grove__json_span value;       /* the value itself, trimmed */
 	enum grove__json_type type;          /* and its type */
-	uint32_t seen;                       /* members found, a bit each */
+	uint64_t seen;                       /* members found, a bit each */
 	struct grove__json_span span[GROVE__JSON_WANT_MAX];
 };
 

@@ -30,11 +30,27 @@ static inline bool grove__json_is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* The same after the first 8 bytes? Names are so short that a call would cost more. */
+static inline bool grove__json_same_rest(const char *a, const char *b, size_t len)
+{
+	uint64_t x, y;
+
+	for (size_t i = 8; i < len; i += 8) {
+		size_t at = i + 8 > len ? len - 8 : i;
+
+		memcpy(&x, a + at, sizeof(x));
+		memcpy(&y, b + at, sizeof(y));
+		if (x != y)
+			return false;
+	}
+	return true;
+}
+
 /*
  * The member of `set` with this name, or -1. Eight bytes must be readable at
  * `name` whatever its length.
  */
-static inline int grove__json_find(const struct grove__json_want *w, uint32_t set,
+static inline int grove__json_find(const struct grove__json_want *w, uint64_t set,
 				   const char *name, size_t len)
 {
 	uint64_t head;
@@ -43,10 +59,10 @@ static inline int grove__json_find(const struct grove__json_want *w, uint32_t se
 		return -1;
 	memcpy(&head, name, sizeof(head));
 	for (set &= w->by_len[len]; set; set &= set - 1) {
-		int m = __builtin_ctz(set);
+		int m = __builtin_ctzll(set);
 
 		if ((head & w->head_mask[m]) == w->head[m] &&
-		    (len <= 8 || !memcmp(w->members[m].name + 8, name + 8, len - 8)))
+		    grove__json_same_rest(w->members[m].name, name, len))
 			return m;
 	}
 	return -1;

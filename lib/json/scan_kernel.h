@@ -272,7 +272,7 @@ static inline void end_member(struct scan *s, const char *p)
 	while (grove__json_is_blank(p[-1]))
 		p--;
 	span->len = (uint64_t)(p - s->line) - span->off;
-	s->out->seen |= (uint32_t)1 << s->cur;
+	s->out->seen |= (uint64_t)1 << s->cur;
 	s->cur = -1;
 }
 
@@ -310,7 +310,7 @@ static inline bool take_key(struct scan *s, const char *p, uint64_t ends)
 	s->cur = grove__json_find(w, w->children[s->ctx + 1], p, len);
 	if (s->cur < 0)
 		return true;
-	s->out->seen &= ~(w->below[s->cur] | (uint32_t)1 << s->cur);
+	s->out->seen &= ~(w->below[s->cur] | (uint64_t)1 << s->cur);
 	p += len + 1;
 	while (p < s->end && (*p == ':' || grove__json_is_blank(*p)))
 		p++;

@@ -101,7 +101,7 @@ static void end_value(struct grove__json_machine *m, uint64_t end)
 	}
 	if (m->depth == m->ctx_depth && m->cur >= 0) {
 		l->span[m->cur].len = end - l->span[m->cur].off;
-		l->seen |= (uint32_t)1 << m->cur;
+		l->seen |= (uint64_t)1 << m->cur;
 		m->cur = -1;
 	}
 	m->state = ST_AFTER;
@@ -162,7 +162,7 @@ static void end_string(struct grove__json_machine *m, uint64_t end)
 		m->cur = grove__json_find(w, w->children[m->ctx + 1], m->key, m->key_len);
 		/* An earlier member of this name no longer counts. */
 		if (m->cur >= 0)
-			m->line->seen &= ~(w->below[m->cur] | (uint32_t)1 << m->cur);
+			m->line->seen &= ~(w->below[m->cur] | (uint64_t)1 << m->cur);
 	}
 	m->state = ST_COLON;
 }

@@ -5,26 +5,18 @@
  *
  * Numbers are written with seven bits per byte, lowest first, a text as its length and
  * its bytes. Most counts are small and a reply comes soon after the previous one, so a
- * reply needs about forty bytes, sixteen of them its hash. A checksum covers all of it,
- * because nobody would notice a wrong number in a sum.
+ * reply needs about forty bytes, sixteen of them its hash. The catalog's checksum covers
+ * all of it, and the version of these bytes.
  */
 #include "digest/billed.h"
 
-#include "base/crc32c.h"
 #include "base/varint.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/*
- * Increase this whenever the meaning of these bytes, or of what a dialect says about a
- * line, changes.
- */
-#define FORMAT 4
-
 struct head {
-	uint32_t crc;                    /* of all that follows */
-	uint32_t format, flags, nr, nr_models;
+	uint32_t flags, nr, nr_models;
 };
 
 enum { SESSION = 1 };
@@ -53,31 +45,36 @@ static int put_reply(struct grove_buf *out, const struct grove__reply *r, int64_
 			    (r->cache_write_long ? HAS_LONG : 0) | (r->told ? TOLD : 0) |
 			    (r->single ? SINGLE : 0) | (r->copied ? COPIED : 0));
 	const uint64_t numbers[] = { r->model, r->input, r->output, r->cache_read, r->cache_write };
-	int rc = grove__buf_add_char(out, flags);
+	char bytes[1 + sizeof(r->hash) + 7 * GROVE__VARINT_MAX + sizeof(r->cost)], *p = bytes;
 
-	if (!rc && !r->single)
-		rc = grove__buf_add(out, r->hash, sizeof(r->hash));
-	if (!rc && time) {
+	*p++ = flags;
+	if (!r->single) {
+		memcpy(p, r->hash, sizeof(r->hash));
+		p += sizeof(r->hash);
+	}
+	if (time) {
 		/* 0, -1, 1, -2, … as 0, 1, 2, 3, … */
 		uint64_t step = (uint64_t)r->time - (uint64_t)*before;
 
-		rc = put_number(out, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
+		p += grove__varint_put(p, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
 		*before = r->time;
 	}
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !rc; i++)
-		rc = put_number(out, numbers[i]);
-	if (!rc && r->cache_write_long)
-		rc = put_number(out, r->cache_write_long);
-	return rc || !cost ? rc : grove__buf_add(out, &r->cost, sizeof(r->cost));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		p += grove__varint_put(p, numbers[i]);
+	if (r->cache_write_long)
+		p += grove__varint_put(p, r->cache_write_long);
+	if (cost) {
+		memcpy(p, &r->cost, sizeof(r->cost));
+		p += sizeof(r->cost);
+	}
+	return grove__buf_add(out, bytes, (size_t)(p - bytes));
 }
 
 int grove__billed_pack(const struct grove__billed_log *l, const struct grove__replies *rs,
 		       struct grove_buf *out)
 {
-	struct head h = { .format = FORMAT, .nr = (uint32_t)rs->nr,
-			  .flags = l->session ? SESSION : 0,
+	struct head h = { .nr = (uint32_t)rs->nr, .flags = l->session ? SESSION : 0,
 			  .nr_models = (uint32_t)rs->nr_models };
-	size_t begin = out->len;
 	int64_t before = 0;
 	int rc = grove__buf_add(out, &h, sizeof(h));
 
@@ -91,19 +88,12 @@ int grove__billed_pack(const struct grove__billed_log *l, const struct grove__re
 		rc = put_text(out, grove__slice_str(rs->models[i]));
 	for (size_t i = 0; i < rs->nr && !rc; i++)
 		rc = put_reply(out, &rs->all[i], &before);
-	if (rc)
-		return rc;
-	h.crc = grove__crc32c(0, out->ptr + begin + sizeof(h.crc), out->len - begin - sizeof(h.crc));
-	memcpy(out->ptr + begin, &h.crc, sizeof(h.crc));
-	return 0;
+	return rc;
 }
 
 /* ---------------------------------------------------------------- unpacking */
 
-/*
- * The checksum has confirmed that we wrote these bytes; a reader that runs over their
- * end nevertheless stops there and reports it.
- */
+/* A reader that runs over the end stops there and reports it. */
 struct reader {
 	struct grove_slice rest;
 	bool bad;
@@ -156,7 +146,7 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	char text[32];
 
 	*r = (struct reader){ .rest = bytes };
-	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT || !take_bytes(r, &l->time, sizeof(l->time)))
+	if (!take_bytes(r, h, sizeof(*h)) || !take_bytes(r, &l->time, sizeof(l->time)))
 		return false;
 	name = take_text(r);
 	l->around = take_text(r);
@@ -181,8 +171,7 @@ bool grove__billed_unpack(struct grove_slice bytes, struct grove__billed_log *l)
 	struct reader r;
 	struct head h;
 
-	return begin(bytes, &r, &h, l) &&
-	       grove__crc32c(0, bytes.ptr + sizeof(h.crc), bytes.len - sizeof(h.crc)) == h.crc;
+	return begin(bytes, &r, &h, l);
 }
 
 static void take_reply(struct reader *in, struct grove__reply *r, int64_t *before, uint64_t *model)

@@ -30,7 +30,10 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* The version of the tables, and of the meaning of their bytes. */
+/*
+ * The version of the table, and of the meaning of its bytes. Increase it also whenever a
+ * dialect says something else about a line.
+ */
 #define VERSION "11"
 #define BUSY_MS 500
 /* If at least one in this many known files is looked up, all rows are read at once. */
@@ -505,19 +508,41 @@ static bool forget(struct grove__catalog *c, const struct gone *gone)
 	return ok;
 }
 
+static bool write_news(struct grove__catalog *c, const struct gone *gone)
+{
+	bool ok = run(c->db, "BEGIN IMMEDIATE");
+
+	/* another release may have created another table meanwhile */
+	if (ok) {
+		ok = is_current(c->db) && write_fresh(c) && (!gone->nr || forget(c, gone));
+		ok = run(c->db, ok ? "COMMIT" : "ROLLBACK") && ok;
+	}
+	return ok;
+}
+
+/* Only some of its pages are read, so damage may be noticed only when it is written to. */
+static bool create_again(struct grove__catalog *c)
+{
+	sqlite3_finalize(c->one);
+	sqlite3_close(c->db);
+	c->one = NULL;
+	grove__sqlite_cache_remove(c->file);
+	c->db = open_db(c->file);
+	c->damaged = !c->db;
+	return c->db;
+}
+
 void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts)
 {
 	struct gone gone = { .nr = 0 };
-	bool ok;
 
 	if (!c)
 		return;
 	if (complete && !c->damaged)
 		find_gone(c, &gone);
-	if (!c->damaged && (c->fresh.nr || gone.nr) && run(c->db, "BEGIN IMMEDIATE")) {
-		/* another release may have created other tables meanwhile */
-		ok = is_current(c->db) && write_fresh(c) && (!gone.nr || forget(c, &gone));
-		run(c->db, ok ? "COMMIT" : "ROLLBACK");
+	if (!c->damaged && (c->fresh.nr || gone.nr) && !write_news(c, &gone) && c->damaged && create_again(c)) {
+		gone.nr = 0;
+		write_news(c, &gone);
 	}
 	if (texts)
 		grove__arena_join(texts, &c->texts);

@@ -69,9 +69,14 @@ int grove__replies_model(struct grove__replies *rs, struct grove_slice name, uin
 	int rc;
 
 	name.len = name.len ? strnlen(name.ptr, name.len) : 0;
-	*out = grove__idmap_get(&rs->model_map, name);
-	if (*out != GROVE__IDMAP_NONE)
+	*out = rs->last_model;
+	if (*out < rs->nr_models && grove__slice_eq(name, grove__slice_str(rs->models[*out])))
 		return 0;
+	*out = grove__idmap_get(&rs->model_map, name);
+	if (*out != GROVE__IDMAP_NONE) {
+		rs->last_model = *out;
+		return 0;
+	}
 	if (rs->nr_models >= GROVE__MODELS_MAX)
 		return GROVE_ETOOBIG;
 	rc = grove__array_room(&rs->models, &rs->cap_models, rs->nr_models, sizeof(*rs->models));
@@ -83,6 +88,7 @@ int grove__replies_model(struct grove__replies *rs, struct grove_slice name, uin
 		return GROVE_ENOMEM;
 	rc = grove__idmap_put(&rs->model_map, name, *out, &old);
 	rs->nr_models += !rc;
+	rs->last_model = *out;
 	return rc;
 }
 

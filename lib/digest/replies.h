@@ -47,6 +47,7 @@ struct grove__replies {
 	uint64_t spread[2];                  /* odd; randomizes the slots of this run */
 	const char **models;
 	size_t nr_models, cap_models;
+	uint32_t last_model;                 /* of the last reply: mostly that of the next one */
 	struct grove__idmap model_map;
 	struct grove__arena texts;
 };

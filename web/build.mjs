@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { licenceText } from './licences.mjs';
+import { writeTypes } from './wire.mjs';
 
 const here = new URL('.', import.meta.url).pathname;
 const args = process.argv.slice(2);
@@ -159,6 +160,7 @@ async function single(out) {
   writeFileSync(join(out, 'export.html'), text);
 }
 
+writeTypes();
 await (args.includes('--tests')
   ? buildTests()
   : args.includes('--single')

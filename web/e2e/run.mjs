@@ -20,7 +20,6 @@ import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { open } from './browser.mjs';
 import { front } from './front.mjs';
-import { disagreements } from './shapes.mjs';
 import { fill, told } from './single.mjs';
 import { batches, claude, gigantic, hostile, large, many, PiSession, showpiece, small } from './corpus.mjs';
 
@@ -2071,11 +2070,6 @@ scenario('the server goes away: what is shown stays, acting is off', async (w) =
   assert.equal(await p.getByRole('button', { name: 'Continue', exact: true }).count(), 0);
   await p.context().close();
   await other.close();
-});
-
-scenario('the shapes that the viewer reads are those of the server’s document', async (w) => {
-  const doc = await (await fetch(`${w.api}/api/v1/openapi.json`)).json();
-  assert.deepEqual(disagreements(doc), []);
 });
 
 scenario('nothing there: it says where grove looks', async () => {

@@ -10,6 +10,7 @@ const plan: Plan = {
   content: [{ type: 'text', text: 'again' }],
   contextTokens: 23300,
   rev: 7,
+  generation: 1,
   openBy: null,
 };
 const run = (...events: LeafEvent[]): LeafState => events.reduce(step, idle);

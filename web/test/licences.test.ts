@@ -6,7 +6,14 @@ import { join } from 'node:path';
 // The tests are bundled into dist-test/, one folder below the package.
 const here = new URL('..', import.meta.url).pathname;
 const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
-const packages = Object.entries<any>(lock.packages).filter(([path]) => path);
+interface Package {
+  version: string;
+  license: string;
+  dev?: boolean;
+  optional?: boolean;
+  resolved?: string;
+}
+const packages = Object.entries<Package>(lock.packages).filter(([path]) => path);
 const bundled = packages.filter(([, p]) => !p.dev && !p.optional);
 
 test('the licence text names every bundled package, in its version', () => {

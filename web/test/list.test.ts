@@ -21,6 +21,10 @@ const item = (id: string, hoursAgo: number, more: Partial<ListItem> = {}): ListI
     cwd: '/w/a',
     created: at,
     modified: at,
+    firstMessage: '',
+    size: 0,
+    writable: true,
+    live: null,
     ...more,
   };
 };

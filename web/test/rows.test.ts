@@ -96,6 +96,7 @@ test('a hundred thousand changes in a row stay one row', () => {
     flags: [],
     bytes: [],
     time: [],
+    labels: {},
     leaf: n - 1,
   });
   assert.equal(project(s, s.path(n - 1), { all: false, leaf: false }).rows.length, 1);

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Entry } from '../src/api/types.ts';
 import { Held } from '../src/single/held.ts';
 import { branched, wire } from './made.ts';
 
@@ -12,7 +13,9 @@ const tree = wire(branched);
 const message = (id: string, content: unknown, role = 'user') => ({ type: 'message', id, message: { role, content } });
 const held = (entries: unknown[]): Held =>
   new Held([{ session: { id: 's', name: 'One file' } }, tree, ...entries].map((x) => JSON.stringify(x)).join('\n'));
-const plain = tree.id.map((id, i) => message(id, `words of ${id}`, tree.role[i] === 'u' ? 'user' : 'assistant'));
+// What the first block of a message holds.
+const textOf = (e: Entry): unknown => (e['message'] as { content: { text: unknown }[] }).content[0]!.text;
+const plain = tree.id.map((id, i) => message(id ?? '', `words of ${id}`, tree.role[i] === 'u' ? 'user' : 'assistant'));
 
 test('a session that stands in the page has rows, bodies and branches', () => {
   const s = held(plain);
@@ -27,7 +30,7 @@ test('a session that stands in the page has rows, bodies and branches', () => {
 test('a long text is shown in steps, and no step ends within a character', async () => {
   const text = `${'x'.repeat(9999)}\u{1f333}${'y'.repeat(20_000)}`;
   const s = held([message('e1', [{ type: 'text', text }]), ...plain.slice(1)]);
-  assert.deepEqual(s.body(0)!['message'].content[0].text, {
+  assert.deepEqual(textOf(s.body(0)!), {
     $ref: 'here',
     pointer: '/message/content/0/text',
     bytes: text.length,

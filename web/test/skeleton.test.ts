@@ -114,6 +114,7 @@ test('a hundred thousand entries grow the columns', () => {
     flags: [],
     bytes: [],
     time: [],
+    labels: {},
     leaf: n - 1,
   });
   assert.equal(s.path(s.leaf).length, n);

@@ -5,6 +5,7 @@ import { link, readable, title, visible } from '../src/model/safe.ts';
 import { markdown, unescape } from '../src/worker/markdown.ts';
 import { highlight, languageOf, runs } from '../src/worker/highlight.ts';
 import { compare, patchLines } from '../src/worker/diff.ts';
+import type { Node } from '../src/worker/nodes.ts';
 
 test('links: three schemes, and the true host when the text hides it', () => {
   assert.equal(link('javascript:alert(1)', 'x'), null);
@@ -43,12 +44,13 @@ test('terminal: colours stay, everything else goes', () => {
 test('Markdown becomes nodes; html stays text', () => {
   const [p] = markdown('a **b** `c` [d](https://e.example) <img src=x onerror=alert(1)>');
   assert.equal(p!.t, 'p');
-  const kinds = (p as any).c.map((x: any) => (typeof x === 'string' ? 's' : x.t));
+  const kinds = (p as Extract<Node, { t: 'p' }>).c.map((x) => (typeof x === 'string' ? 's' : x.t));
   assert.deepEqual(kinds, ['s', 'b', 's', 'code', 's', 'a', 's', 'html']);
-  assert.equal((markdown('<script>alert(1)</script>')[0] as any).t, 'html');
+  assert.equal(markdown('<script>alert(1)</script>')[0]!.t, 'html');
   assert.equal(unescape('a &lt; b &amp;amp; &#65; &bogus;'), 'a < b &amp; A &bogus;');
-  assert.equal((markdown('- [x] done\n- [ ] not')[0] as any).items[0].task, true);
-  const table = markdown(`|a|b|\n|-|-|\n${'|1|2|\n'.repeat(250)}`)[0] as any;
+  const tasks = markdown('- [x] done\n- [ ] not')[0] as Extract<Node, { t: 'ul' | 'ol' }>;
+  assert.equal(tasks.items[0]!.task, true);
+  const table = markdown(`|a|b|\n|-|-|\n${'|1|2|\n'.repeat(250)}`)[0] as Extract<Node, { t: 'table' }>;
   assert.equal(table.rows.length, 200);
   assert.equal(table.cut, 50);
 });
@@ -56,7 +58,7 @@ test('Markdown becomes nodes; html stays text', () => {
 test('deep nesting ends as text', () => {
   const nodes = markdown(`${'> '.repeat(100)}deep`);
   let depth = 0;
-  for (let n: any = nodes[0]; n?.t === 'quote'; n = n.c[0]) depth++;
+  for (let n = nodes[0]; n?.t === 'quote'; n = n.c[0]) depth++;
   assert.ok(depth >= 30 && depth <= 33);
 });
 

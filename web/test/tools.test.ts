@@ -12,7 +12,7 @@ import {
   type Result,
 } from '../src/model/tools.ts';
 
-const call = (name: string, args: any): Call => ({ is: 'call', id: '1', name, args });
+const call = (name: string, args: unknown): Call => ({ is: 'call', id: '1', name, args });
 const result = (text: string, more: Partial<Result> = {}): Result => ({
   is: 'result',
   id: '1',

@@ -4,18 +4,18 @@
 // loopback) only a visible tab holds a stream.
 import { signal } from '@preact/signals';
 import { silent } from './http.ts';
+import type { Events } from './wire.ts';
 
-export interface GroveEvent {
-  kind: string;
-  key: string | null;
-  data: any;
-}
+type Kind = Exclude<keyof Events, 'bye'>;
+type Told = { [K in Kind]: { kind: K; data: Events[K] } }[Kind];
+// `poll`: there is no stream, and it is time to look whether something changed.
+export type GroveEvent = Told | { kind: 'poll' };
 type Listener = (e: GroveEvent) => void;
 
 export const live = signal<'connecting' | 'live' | 'polling' | 'lost'>('connecting');
 export const nextTry = signal(0); // when the server is asked again, after it fell silent
 
-const KINDS = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset', 'bye'];
+const KINDS: Kind[] = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset'];
 const WAIT_MAX = 30_000;
 const POLL_MS = 4000;
 
@@ -23,6 +23,15 @@ interface Want {
   list: boolean;
   sessions: Record<string, number>;
 }
+
+// What tabs tell each other: who is there and wants what; and from the one that has the stream, what came.
+type Note =
+  | { roll: true }
+  | { want: Want; tab: string }
+  | { gone: string }
+  | { event: Told }
+  | { state: typeof live.value }
+  | { nextTry: number };
 
 class Hub {
   private listeners = new Set<Listener>();
@@ -38,12 +47,12 @@ class Hub {
   private readonly tab = Math.random().toString(36).slice(2);
 
   start(): void {
-    if (this.channel) this.channel.onmessage = (m) => this.heard(m.data);
-    addEventListener('pagehide', () => this.channel?.postMessage({ gone: this.tab }));
+    if (this.channel) this.channel.onmessage = (m: MessageEvent<Note>) => this.heard(m.data);
+    addEventListener('pagehide', () => this.say({ gone: this.tab }));
     if ('locks' in navigator && this.channel) {
       void navigator.locks.request('grove-events', () => {
         this.leads = true;
-        this.channel!.postMessage({ roll: true });
+        this.say({ roll: true });
         this.connect();
         return new Promise<void>(() => undefined);
       });
@@ -66,7 +75,7 @@ class Hub {
   // What this tab wants to hear. `rev` is where it stands, so that nothing between load and subscription is lost.
   want(want: Want): void {
     this.mine = want;
-    this.channel?.postMessage({ want, tab: this.tab });
+    this.say({ want, tab: this.tab });
     if (this.leads) this.connect();
   }
 
@@ -80,15 +89,20 @@ class Hub {
     if (this.leads) this.connect();
   }
 
-  private heard(m: any): void {
-    if (m?.roll) this.channel?.postMessage({ want: this.mine, tab: this.tab });
-    else if (m?.want && typeof m.tab === 'string') {
+  private say(note: Note): void {
+    this.channel?.postMessage(note);
+  }
+
+  private heard(m: Note): void {
+    if ('roll' in m) this.say({ want: this.mine, tab: this.tab });
+    else if ('want' in m) {
       this.others.set(m.tab, m.want);
       if (this.leads) this.connect();
-    } else if (m?.gone) this.others.delete(m.gone);
-    else if (m?.event && !this.leads) this.tell(m.event);
-    else if (m?.state && !this.leads) live.value = m.state;
-    else if (typeof m?.nextTry === 'number' && !this.leads) nextTry.value = m.nextTry;
+    } else if ('gone' in m) this.others.delete(m.gone);
+    else if (this.leads) return;
+    else if ('event' in m) this.tell(m.event);
+    else if ('state' in m) live.value = m.state;
+    else nextTry.value = m.nextTry;
   }
 
   private tell(e: GroveEvent): void {
@@ -124,28 +138,24 @@ class Hub {
     source.onerror = () => {
       if (source === this.source) this.lost();
     };
-    for (const kind of KINDS) source.addEventListener(kind, (e) => this.came(kind, e as MessageEvent));
+    for (const kind of KINDS) source.addEventListener(kind, (e) => this.came(kind, e as MessageEvent<string>));
+    source.addEventListener('bye', () => this.lost());
   }
 
-  private came(kind: string, m: MessageEvent): void {
-    if (kind === 'bye') {
-      this.lost();
-      return;
-    }
-    let data: any = null;
+  private came(kind: Kind, m: MessageEvent<string>): void {
+    let event: Told;
     try {
-      data = JSON.parse(m.data);
+      event = { kind, data: JSON.parse(m.data) } as Told;
     } catch {
       return;
     }
-    const event = { kind, key: data?.key ?? data?.session ?? data?.sessionId ?? null, data };
-    this.channel?.postMessage({ event });
+    this.say({ event });
     this.tell(event);
   }
 
   private state(s: typeof live.value): void {
     live.value = s;
-    this.channel?.postMessage({ state: s });
+    this.say({ state: s });
   }
 
   // The stream ended or was refused. If the server answers otherwise, it has no stream for us: then ask
@@ -174,7 +184,7 @@ class Hub {
 
   private patience(at: number): void {
     nextTry.value = at;
-    this.channel?.postMessage({ nextTry: at });
+    this.say({ nextTry: at });
   }
 
   private poll(): void {
@@ -186,8 +196,7 @@ class Hub {
         this.polling = 0;
         return;
       }
-      if (document.visibilityState === 'visible')
-        for (const kind of ['poll', 'sessions']) this.tell({ kind, key: null, data: null });
+      if (document.visibilityState === 'visible') this.tell({ kind: 'poll' });
     }, POLL_MS) as unknown as number;
   }
 

@@ -1,116 +1,45 @@
-// What the server answers, as far as the viewer reads it.
+// The server's shapes (wire.ts) under the names that the viewer uses, with what the viewer adds to them.
+import type { Reply } from './http.ts';
+import type * as wire from './wire.ts';
 
-export interface ListItem {
-  id: string;
-  key: string;
-  path?: string;
-  agent: string;
-  agentId: string | null;
-  dialect: string;
-  store: string;
-  cwd: string;
-  name?: string | null;
-  created: string;
-  modified: string;
-  messageCount?: number;
-  firstMessage?: string;
-  parentSession?: string | null;
-  size?: number;
-  entries?: number;
-  branches?: number;
-  cost?: number | null;
-  estimated?: number; // the part of the cost that comes from list prices
-  tokens?: number;
-  labels?: string[];
-  writable?: boolean;
-  live?: { agent: string; since: string } | null;
-  expires?: string;
-  damaged?: { malformed: number; torn: boolean };
-  placed?: string; // made here, never sent: under which day it stands while the list is held
-}
+export type { ContextRun, DiffSide, Facets, Hit, HitInside, SearchGroup, Subagent, Subagents } from './wire.ts';
+export type { Projection, UsageRow, UsageSum, Worker } from './wire.ts';
 
-export interface Facets {
-  project?: Record<string, number>;
-  agent?: Record<string, number>;
-  store?: Record<string, number>;
-  view?: Record<string, number>;
-}
+// `placed`: under which day it stands while the list is held.
+export type ListItem = wire.ListItem & { placed?: string | null };
+export type ListReply = Reply<'/sessions'>;
+export type Me = Reply<'/me'>;
+// Who has it open comes with events.
+export type SessionRecord = wire.Session & { live?: wire.Live | null };
+export type EntriesReply = Reply<'/sessions/{id}/entries'>;
+export type SearchReply = Reply<'/search'>;
+export type UsageReply = Reply<'/usage'>;
+export type DiffReply = Reply<'/sessions/{id}/diff'>;
+export type Plan = wire.Routes['POST /sessions/{id}/continue']['reply'];
+export type DeletePlan = wire.Routes['DELETE /sessions/{id}']['reply'];
 
-export interface ListReply {
-  sessions: ListItem[];
-  next: string | null;
-  total: number;
-  rev?: number;
-  facets?: Facets;
-  away?: string[];
-}
+// A page of columns: of a tree, or of an event. `gap` is made here: see model/stretch.ts.
+type TreeReply = Reply<'/sessions/{id}/tree'>;
+export type TreeWire = Omit<wire.AppendEvent, 'key' | 'leafEntryId' | 'rev' | 'generation'> &
+  Partial<Pick<TreeReply, 'session' | 'level' | 'leaf' | 'next' | 'run' | 'text' | 'failed'>> & {
+    gap?: Map<number, number>;
+  };
 
-export interface Me {
-  version: string;
-  scopes: string[];
-  stores: { store: string; provider: string; writable: boolean }[];
-  agents: { agent: string; resume?: string }[];
-  limits: { page: number; text: number; ids: number };
-}
-
-export interface SessionRecord {
-  id: string;
-  provider: string;
-  store: string;
-  dialect: string;
-  agent: string;
-  agentId: string | null;
-  cwd: string | null;
-  name: string | null;
-  rootEntryId: string | null;
-  leafEntryId: string | null;
-  parentSession: string | null;
-  createdAt: string | null;
-  updatedAt: string | null;
-  entryCount: number;
-  seq: number;
-  rev: number;
-  generation: number;
-  key?: string;
-  writable?: boolean;
-  live?: { agent: string; since: string } | null;
-  damaged?: { malformed: number; torn: boolean };
-  expires?: string;
-  cost?: number | null;
-}
-
-export interface TreeWire {
-  session?: SessionRecord;
-  level: 'turns' | 'all';
-  n: number;
-  seq: number[];
-  id: string[];
-  parent: number[];
-  parentId?: Record<string, string>;
-  kind: string;
+// What a context weighs, without the messages; and with how each begins (messages=head).
+export type ContextFigures = Omit<Reply<'/sessions/{id}/context'>, 'messages' | 'entryIds'>;
+export type ContextReply = ContextFigures & { messages: MessageHead[]; entryIds: (string | null)[] };
+export interface MessageHead {
   role: string;
-  flags: number[];
-  bytes: number[];
-  time: number[];
-  labels?: Record<string, string>;
-  leaf?: number;
-  next?: number | null;
-  run?: number[];
-  gap?: Map<number, number>; // made here, never sent: see model/stretch.ts
-  failed?: number[];
-  text?: (string | null)[];
+  title?: string;
+  head: string;
+  bytes: number;
+  tokens: number;
 }
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-export type Entry = { type: string; id?: string; uuid?: string; timestamp?: string | number; [key: string]: any };
+// A stored entry: each agent's own.
+export type Entry = { type: string; id?: string; uuid?: string; timestamp?: string | number; [key: string]: unknown };
 
-export interface EntriesReply {
-  rev: number;
-  generation: number;
-  entries: { seq: number; entry: Entry }[];
-  more?: [number, number][];
-}
-
+// What stands in an entry for a long text, and for an image (view=ui).
 export interface Ref {
   $ref: string;
   pointer: string;
@@ -122,131 +51,4 @@ export interface Media {
   bytes: number;
   width?: number;
   height?: number;
-}
-
-export interface Worker {
-  taskId: string;
-  agent: string;
-  status: string;
-  summary?: string;
-  prompt?: string;
-  events: any[];
-  evidence: any[];
-  toolRoutes: any[];
-  durationMs?: number;
-  tokens?: number;
-}
-export interface Projection {
-  batchId: string;
-  status: string;
-  workers: Worker[];
-  diagnostics: { selectedSource: string; inputSources: string[]; fallbackUsed: boolean };
-}
-export interface Subagents {
-  projectionByEntryId: Record<string, Projection>;
-  processEventsByEntryId: Record<string, any>;
-  evidenceSummariesByEntryId: Record<string, any>;
-  toolRuntimeRoutesByEntryId: Record<string, any>;
-  subagentRuntimeByBatchId: Record<string, any>;
-  toolRuntimeRoutesByBatchId: Record<string, any>;
-}
-export interface Snapshot {
-  session: SessionRecord;
-  labelsByEntryId?: Record<string, string>;
-  subagents?: Subagents;
-}
-
-// messages=head: who said it, how it begins, what it weighs.
-export interface MessageHead {
-  role: string;
-  title?: string;
-  head: string;
-  bytes: number;
-  tokens: number;
-}
-export interface ContextReply {
-  messages: MessageHead[];
-  entryIds: (string | null)[];
-  thinkingLevel?: string;
-  model?: { provider?: string; modelId?: string } | null;
-  leaf: string | null;
-  parts?: { part: string; tokens: number; bytes: number; count: number }[];
-  window?: { used: number; limit: number | null; source: 'usage' | 'estimate' };
-  explain?: { from: number; to: number; included: boolean; reason: string; count: number }[];
-  leafReason?: { rule: string; entryId: string | null };
-}
-
-// What a context weighs, without the messages.
-export type ContextFigures = Omit<ContextReply, 'messages' | 'entryIds'>;
-
-export interface Plan {
-  outcome: 'append' | 'replay' | 'switch';
-  leafAfter: string | null;
-  leavesBehind: number;
-  content?: any;
-  contextTokens?: number;
-  model?: string;
-  rev: number;
-  openBy?: { agent: string; pid: number } | null;
-}
-
-export interface Hit {
-  entryId: string;
-  seq?: number;
-  role: string;
-  snippet: string;
-  marks?: [number, number][];
-  onActivePath: boolean;
-  inContext: boolean;
-}
-export interface SearchReply {
-  groups: { session: ListItem; hits: Hit[]; more: number }[];
-  total: number;
-  tookMs?: number;
-  index?: { state: string; behind: number };
-  suggest?: string;
-  next?: string | null;
-  away?: string[];
-}
-
-export interface UsageRow {
-  key: string;
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  totalTokens: number;
-  cost: number | null;
-  estimated?: number;
-  stack?: Record<string, UsageRow>;
-}
-export interface UsageReply {
-  totals: UsageRow;
-  rows: UsageRow[];
-  copies?: number;
-  replies?: number;
-  unpriced?: { model: string; totalTokens: number }[];
-  away?: string[];
-}
-
-export interface DiffSide {
-  leaf: string;
-  entries: number;
-  seq: [number, number][];
-  cost?: number | null;
-  estimated?: number;
-  tokens?: number;
-  files: { path: string; added: number; removed: number; edits: number }[];
-}
-export interface DiffReply {
-  fork: string | null;
-  common: number;
-  a: DiffSide;
-  b: DiffSide;
-}
-export interface AgentLog {
-  agentId: string;
-  name?: string;
-  entries: number;
-  status?: string;
 }

@@ -1,14 +1,15 @@
 // A stored entry made into blocks that the parts can draw, whichever agent wrote it. `view=ui` replaces
 // long texts by references and images by media; both stay what they are here.
 import type { Entry, Media, Ref } from '../api/types.ts';
+import { fields, isFields, list, member, numberOr, textOr, type Fields } from './json.ts';
 
 export type Text = { text: string } | Ref;
 
 export type Block =
   | { is: 'text'; text: Text }
   | { is: 'thinking'; text: Text | null; ms?: number }
-  | { is: 'call'; id: string; name: string; args: any }
-  | { is: 'result'; id: string; name: string | null; text: Text[]; images: Image[]; error: boolean; details: any }
+  | { is: 'call'; id: string; name: string; args: unknown }
+  | { is: 'result'; id: string; name: string | null; text: Text[]; images: Image[]; error: boolean; details: unknown }
   | { is: 'shell'; command: string; output: Text | null; exit: number | null; cancelled: boolean }
   | { is: 'image'; image: Image }
   | { is: 'unknown'; type: string };
@@ -31,124 +32,129 @@ export interface Body {
   meta: boolean; // written by the program, not by a person
 }
 
-const isRef = (v: any): v is Ref => v && typeof v === 'object' && typeof v.$ref === 'string';
-const isMedia = (v: any): v is Media => v && typeof v === 'object' && typeof v.$media === 'number';
+const isRef = (v: unknown): v is Ref => typeof fields(v)['$ref'] === 'string';
+const isMedia = (v: unknown): v is Media => typeof fields(v)['$media'] === 'number';
 
-export function textIn(v: any): Text | null {
+export function textIn(v: unknown): Text | null {
   if (typeof v === 'string') return { text: v };
   return isRef(v) ? v : null;
 }
 
-function imageIn(b: any): Image | null {
-  for (const v of [b, b.data, b.source, b.source?.data, b.image]) if (isMedia(v)) return { media: v };
-  if (b.type !== 'image') return null;
-  const data = typeof b.data === 'string' ? b.data : typeof b.source?.data === 'string' ? b.source.data : '';
-  return { type: b.mimeType ?? b.source?.media_type ?? 'image', bytes: Math.floor(data.length * 0.75), data };
+function imageIn(b: Fields): Image | null {
+  const source = fields(b['source']);
+  for (const v of [b, b['data'], b['source'], source['data'], b['image']]) if (isMedia(v)) return { media: v };
+  if (b['type'] !== 'image') return null;
+  const data = textOr(b['data'], textOr(source['data'], ''));
+  const type = textOr(b['mimeType'], textOr(source['media_type'], 'image'));
+  return { type, bytes: Math.floor(data.length * 0.75), data };
 }
 
-function resultContent(content: any): { text: Text[]; images: Image[] } {
+function resultContent(content: unknown): { text: Text[]; images: Image[] } {
   const text: Text[] = [],
     images: Image[] = [];
-  const list = Array.isArray(content) ? content : [content];
-  for (const b of list) {
-    const t = textIn(b) ?? (b && typeof b === 'object' ? textIn(b.text) : null);
-    if (t) {
-      text.push(t);
-      continue;
-    }
-    const image = b && typeof b === 'object' ? imageIn(b) : null;
-    if (image) images.push(image);
+  for (const b of Array.isArray(content) ? content : [content]) {
+    const t = textIn(b) ?? textIn(fields(b)['text']);
+    const image = t || !isFields(b) ? null : imageIn(b);
+    if (t) text.push(t);
+    else if (image) images.push(image);
   }
   return { text, images };
 }
 
-function block(b: any, entry: Entry): Block {
-  switch (b?.type) {
+const call = (b: Fields, args: unknown): Block => ({
+  is: 'call',
+  id: textOr(b['id'], ''),
+  name: textOr(b['name'], 'tool'),
+  args: args ?? {},
+});
+
+function block(v: unknown, entry: Entry): Block {
+  const b = fields(v);
+  switch (b['type']) {
     case 'text': {
-      const text = textIn(b.text);
+      const text = textIn(b['text']);
       return text ? { is: 'text', text } : { is: 'unknown', type: 'text' };
     }
     case 'thinking':
     case 'redacted_thinking':
-      return { is: 'thinking', text: textIn(b.thinking ?? b.text) };
+      return { is: 'thinking', text: textIn(member(b, 'thinking', 'text')) };
     case 'toolCall':
-      return { is: 'call', id: String(b.id ?? ''), name: String(b.name ?? 'tool'), args: b.arguments ?? {} };
+      return call(b, b['arguments']);
     case 'tool_use':
     case 'server_tool_use':
-      return { is: 'call', id: String(b.id ?? ''), name: String(b.name ?? 'tool'), args: b.input ?? {} };
+      return call(b, b['input']);
     case 'tool_result':
       return {
         is: 'result',
-        id: String(b.tool_use_id ?? ''),
+        id: textOr(b['tool_use_id'], ''),
         name: null,
-        ...resultContent(b.content),
-        error: b.is_error === true,
+        ...resultContent(b['content']),
+        error: b['is_error'] === true,
         details: entry['toolUseResult'],
       };
     default: {
-      const image = b && typeof b === 'object' ? imageIn(b) : null;
-      return image ? { is: 'image', image } : { is: 'unknown', type: String(b?.type ?? typeof b) };
+      const image = imageIn(b);
+      return image ? { is: 'image', image } : { is: 'unknown', type: textOr(b['type'], typeof v) };
     }
   }
 }
 
-function usageIn(u: any): Usage | null {
-  if (!u || typeof u !== 'object') return null;
-  const input =
-    (u.input ?? u.input_tokens ?? 0) +
-    (u.cacheRead ?? u.cache_read_input_tokens ?? 0) +
-    (u.cacheWrite ?? u.cache_creation_input_tokens ?? 0);
+function usageIn(u: unknown): Usage | null {
+  if (!isFields(u)) return null;
+  const of = (...names: string[]): number => numberOr(member(u, ...names), 0);
+  const read = of('cacheRead', 'cache_read_input_tokens'),
+    written = of('cacheWrite', 'cache_creation_input_tokens');
   return {
-    input,
-    output: u.output ?? u.output_tokens ?? 0,
-    cost: typeof u.cost?.total === 'number' ? u.cost.total : null,
+    input: of('input', 'input_tokens') + read + written,
+    output: of('output', 'output_tokens'),
+    cost: numberOr(fields(u['cost'])['total'], null),
   };
 }
 
-function special(m: any): Block[] | null {
-  if (m.role === 'bashExecution' || m.role === 'pythonExecution') {
+function special(m: Fields): Block[] | null {
+  if (m['role'] === 'bashExecution' || m['role'] === 'pythonExecution') {
     return [
       {
         is: 'shell',
-        command: String(m.command ?? m.code ?? ''),
-        output: textIn(m.output),
-        exit: typeof m.exitCode === 'number' ? m.exitCode : null,
-        cancelled: m.cancelled === true,
+        command: textOr(member(m, 'command', 'code'), ''),
+        output: textIn(m['output']),
+        exit: numberOr(m['exitCode'], null),
+        cancelled: m['cancelled'] === true,
       },
     ];
   }
-  if (m.role === 'toolResult' || m.role === 'tool') {
+  if (m['role'] === 'toolResult' || m['role'] === 'tool') {
     return [
       {
         is: 'result',
-        id: String(m.toolCallId ?? ''),
-        name: m.toolName ?? null,
-        ...resultContent(m.content),
-        error: m.isError === true,
-        details: m.details,
+        id: textOr(m['toolCallId'], ''),
+        name: textOr(m['toolName'], null),
+        ...resultContent(m['content']),
+        error: m['isError'] === true,
+        details: m['details'],
       },
     ];
   }
   return null;
 }
 
+function blocksOf(m: Fields, entry: Entry): Block[] {
+  const content = member(m, 'content', 'summary'),
+    text = textIn(content);
+  if (Array.isArray(content)) return list(content).map((b) => block(b, entry));
+  return text ? [{ is: 'text', text }] : [];
+}
+
 export function body(entry: Entry): Body {
-  const m = entry['message'] ?? entry;
-  const content = m.content ?? m.summary;
-  const blocks =
-    special(m) ??
-    (Array.isArray(content)
-      ? content.map((b) => block(b, entry))
-      : textIn(content)
-        ? [{ is: 'text', text: textIn(content)! } as Block]
-        : []);
+  const m = fields(entry['message'] ?? entry);
+  const blocks = special(m) ?? blocksOf(m, entry);
   return {
     blocks,
-    model: m.model ?? null,
-    usage: usageIn(m.usage),
-    stop: m.stopReason ?? m.stop_reason ?? null,
-    error: typeof m.errorMessage === 'string' ? m.errorMessage : null,
-    resultsOnly: blocks.length > 0 && blocks.every((b) => b.is === 'result') && m.role !== 'assistant',
+    model: textOr(m['model'], null),
+    usage: usageIn(m['usage']),
+    stop: textOr(member(m, 'stopReason', 'stop_reason'), null),
+    error: textOr(m['errorMessage'], null),
+    resultsOnly: blocks.length > 0 && blocks.every((b) => b.is === 'result') && m['role'] !== 'assistant',
     meta: entry['isMeta'] === true,
   };
 }
@@ -170,7 +176,7 @@ export function editOf(entry: Entry): { target: string; instead: string | null }
   const target = entry['targetId'],
     instead = entry['replacement'];
   if (typeof target !== 'string' || instead === undefined) return null;
-  const parts = resultContent(instead?.content ?? []);
+  const parts = resultContent(fields(instead)['content'] ?? []);
   return {
     target,
     instead: instead === null ? null : [...parts.text.map(plainText), ...parts.images.map(() => 'an image')].join(' '),

@@ -58,8 +58,8 @@ export function pendingFrom(entryId: string, plan: Plan): PendingLeafConfirmatio
   return {
     entryId,
     outcome: plan.outcome,
-    leafAfter: plan.leafAfter,
-    leavesBehind: plan.leavesBehind,
+    leafAfter: plan.leafAfter ?? null,
+    leavesBehind: plan.leavesBehind ?? 0,
     contextTokens: plan.contextTokens ?? null,
     model: plan.model ?? null,
     text: textOf(plan.content),

@@ -38,16 +38,19 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
     if (root !== s) kids.push(s);
     groups.set(root, kids);
   }
-  return [...groups].map(([item, kids]) => ({ item, kids: kids.sort((a, b) => (a.created < b.created ? -1 : 1)) }));
+  return [...groups].map(([item, kids]) => ({
+    item,
+    kids: kids.sort((a, b) => ((a.created ?? '') < (b.created ?? '') ? -1 : 1)),
+  }));
 }
 
 // By day; what runs comes first in its day, placed by when it began to run, so that two agents that write in turn
 // do not swap places.
+export const changed = (s: ListItem): number => Date.parse(s.modified ?? '') || 0;
+
 export function arranged(items: ListItem[]): ListItem[] {
   const since = (s: ListItem): number => (s.live?.since ? Date.parse(s.live.since) : 0);
-  return [...items].sort(
-    (a, b) => midnight(Date.parse(b.modified)) - midnight(Date.parse(a.modified)) || since(b) - since(a),
-  );
+  return [...items].sort((a, b) => midnight(changed(b)) - midnight(changed(a)) || since(b) - since(a));
 }
 
 export interface RowsOptions {
@@ -64,7 +67,7 @@ function days(items: ListItem[], o: RowsOptions): { head: Day | null; items: Lis
   if (!o.days) return [{ head: null, items }];
   const out: { head: Day; items: ListItem[] }[] = [];
   for (const s of items) {
-    const title = day(Date.parse(s.placed ?? s.modified), o.now);
+    const title = day(s.placed ? Date.parse(s.placed) : changed(s), o.now);
     if (out.at(-1)?.head.title !== title)
       out.push({
         head: { is: 'day', key: `day:${title}:${out.length}`, title, sessions: 0, cost: null, estimated: 0 },

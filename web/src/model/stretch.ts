@@ -32,7 +32,7 @@ const NONE = -1,
 const indexes = new WeakMap<TreeWire, Map<string, number>>();
 function turnIndex(turns: TreeWire): Map<string, number> {
   let index = indexes.get(turns);
-  if (!index) indexes.set(turns, (index = new Map(turns.id.map((id, i) => [id, i]))));
+  if (!index) indexes.set(turns, (index = new Map(turns.id.map((id, i) => [id ?? '', i]))));
   return index;
 }
 

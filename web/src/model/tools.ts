@@ -1,6 +1,7 @@
 // A tool call and its result, said in a word.
 import type { Block, Text } from './body.ts';
 import { bytes, count } from './format.ts';
+import { fields, list, member, numberOr, textOr } from './json.ts';
 
 export type Call = Extract<Block, { is: 'call' }>;
 export type Result = Extract<Block, { is: 'result' }>;
@@ -60,10 +61,12 @@ const ARGS = [
 
 // What the call was about: a path, a command, a pattern; else its shortest string.
 export function argument(call: Call): string {
-  const a = call.args;
-  if (typeof a === 'string') return a;
-  if (!a || typeof a !== 'object') return '';
-  for (const key of ARGS) if (typeof a[key] === 'string' && a[key]) return oneLine(a[key]);
+  if (typeof call.args === 'string') return call.args;
+  const a = fields(call.args);
+  for (const key of ARGS) {
+    const value = textOr(a[key], '');
+    if (value) return oneLine(value);
+  }
   const strings = Object.values(a)
     .filter((v): v is string => typeof v === 'string' && v !== '')
     .sort((x, y) => x.length - y.length);
@@ -91,8 +94,8 @@ export const linesOf = (t: Text[]): number => {
 };
 
 export function exitStatus(r: Result): number | null {
-  const d = r.details;
-  for (const v of [d?.exitCode, d?.exit_code, d?.code]) if (typeof v === 'number') return v;
+  const exit = member(r.details, 'exitCode', 'exit_code', 'code');
+  if (typeof exit === 'number') return exit;
   const text = r.text.map((t) => ('text' in t ? t.text : '')).join('\n');
   const m =
     /(?:exit(?:ed)?(?: with)?(?: code| status)?[: ]+)(-?\d+)/i.exec(text.slice(-400)) ??
@@ -105,10 +108,10 @@ export function exitStatus(r: Result): number | null {
 export function changed(call: Call, r: Result | null): { added: number; removed: number } | null {
   const patch = patchOf(r);
   if (patch) return countPatch(patch);
-  const a = call.args ?? {};
-  if (family(call.name) === 'write' && typeof a.content === 'string')
-    return { added: a.content === '' ? 0 : a.content.replace(/\n$/, '').split('\n').length, removed: 0 };
-  const pairs = editPairs(a);
+  const written = fields(call.args)['content'];
+  if (family(call.name) === 'write' && typeof written === 'string')
+    return { added: written === '' ? 0 : written.replace(/\n$/, '').split('\n').length, removed: 0 };
+  const pairs = editPairs(call.args);
   if (!pairs.length) return null;
   const lines = (s: string): number => (s === '' ? 0 : s.replace(/\n$/, '').split('\n').length);
   return pairs.reduce(
@@ -133,33 +136,37 @@ export function changed(call: Call, r: Result | null): { added: number; removed:
   );
 }
 
-export function editPairs(a: any): [string, string][] {
-  const one = (e: any): [string, string] | null => {
-    const o = e?.old_string ?? e?.oldText,
-      n = e?.new_string ?? e?.newText;
-    return typeof o === 'string' && typeof n === 'string' ? [o, n] : null;
-  };
-  const many = Array.isArray(a?.edits) ? a.edits.map(one).filter(Boolean) : [];
-  const single = one(a);
-  return many.length ? (many as [string, string][]) : single ? [single] : [];
+function editPair(v: unknown): [string, string][] {
+  const before = member(v, 'old_string', 'oldText'),
+    after = member(v, 'new_string', 'newText');
+  return typeof before === 'string' && typeof after === 'string' ? [[before, after]] : [];
+}
+
+export function editPairs(args: unknown): [string, string][] {
+  const many = list(fields(args)['edits']).flatMap(editPair);
+  return many.length ? many : editPair(args);
 }
 
 export type Patch = { lines: { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string }[] };
 
 // The patch that a tool stored: Claude's structuredPatch, pi's numbered lines, or a unified diff.
 export function patchOf(r: Result | null): Patch | null {
-  const d = r?.details;
-  if (Array.isArray(d?.structuredPatch) && d.structuredPatch.length) return fromHunks(d.structuredPatch);
-  const text = typeof d?.diff === 'string' ? d.diff : typeof d?.patch === 'string' ? d.patch : null;
+  const d = fields(r?.details),
+    hunks = list(d['structuredPatch']);
+  if (hunks.length) return fromHunks(hunks);
+  const text = textOr(d['diff'], textOr(d['patch'], ''));
   if (!text) return null;
   return /^@@ /m.test(text) ? fromUnified(text) : fromNumbered(text);
 }
 
-function fromHunks(hunks: any[]): Patch {
+function fromHunks(hunks: unknown[]): Patch {
   const lines: Patch['lines'] = [];
-  hunks.forEach((h, k) => {
-    if (k) lines.push({ sign: '@', old: null, new: null, text: `@@ -${h.oldStart} +${h.newStart} @@` });
-    number(lines, Array.isArray(h.lines) ? h.lines.map(String) : [], Number(h.oldStart) || 1, Number(h.newStart) || 1);
+  hunks.forEach((hunk, k) => {
+    const h = fields(hunk),
+      before = numberOr(h['oldStart'], 1),
+      after = numberOr(h['newStart'], 1);
+    if (k) lines.push({ sign: '@', old: null, new: null, text: `@@ -${before} +${after} @@` });
+    number(lines, list(h['lines']).map(String), before || 1, after || 1);
   });
   return { lines };
 }
@@ -270,7 +277,7 @@ export function inAWord(call: Call, r: Result | null): Word {
 
 function hostOf(call: Call): string | null {
   try {
-    return new URL(String(call.args?.url)).host || null;
+    return new URL(String(fields(call.args)['url'])).host || null;
   } catch {
     return null;
   }
@@ -281,12 +288,13 @@ export interface Todo {
   state: 'done' | 'doing' | 'open';
 }
 export function todos(call: Call): Todo[] {
-  const list = call.args?.todos ?? call.args?.plan ?? call.args?.items;
-  if (!Array.isArray(list)) return [];
-  return list.map((t: any) => ({
-    text: String(t?.content ?? t?.step ?? t?.text ?? t),
-    state: t?.status === 'completed' || t?.done === true ? 'done' : t?.status === 'in_progress' ? 'doing' : 'open',
-  }));
+  return list(member(call.args, 'todos', 'plan', 'items')).map((t) => {
+    const { status, done } = fields(t) as { status?: unknown; done?: unknown };
+    return {
+      text: String(member(t, 'content', 'step', 'text') ?? t),
+      state: status === 'completed' || done === true ? 'done' : status === 'in_progress' ? 'doing' : 'open',
+    };
+  });
 }
 
 function todoWord(call: Call): string {

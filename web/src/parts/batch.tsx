@@ -3,32 +3,31 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Projection, Worker } from '../api/types.ts';
-import { duration, plural, timeFull, tokens } from '../model/format.ts';
+import { duration, plural, timeFull } from '../model/format.ts';
+import { fields, list, member, textOr } from '../model/json.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from './icons.tsx';
 
-const when = (v: any): number => {
-  const t = v?.timestamp ?? v?.time ?? v?.at;
-  return typeof t === 'number' ? t : t ? Date.parse(t) || 0 : 0;
+const when = (v: unknown): number => {
+  const t = member(v, 'timestamp', 'time', 'at');
+  return typeof t === 'number' ? t : Date.parse(textOr(t, '')) || 0;
 };
-const said = (v: any): string =>
-  typeof v === 'string' ? v : String(v?.text ?? v?.summary ?? v?.detail ?? v?.message ?? v?.command ?? v?.name ?? '');
+const said = (v: unknown): string =>
+  textOr(v, null) ?? String(member(v, 'text', 'summary', 'detail', 'message', 'command', 'name') ?? '');
 
-function fallback(r: any): string {
-  if (!r?.fallbackFrom) return '';
-  return ` (fallback from ${r.fallbackFrom}${r.reason ? `: ${r.reason}` : ''})`;
+function route(v: unknown): string {
+  const r = fields(v),
+    reason = r['reason'] ? `: ${r['reason']}` : '',
+    fallback = r['fallbackFrom'] ? ` (fallback from ${r['fallbackFrom']}${reason})` : '';
+  return `${r['tool'] ?? 'tool'} → ${member(r, 'route', 'target') ?? '?'}${fallback}`;
 }
 
 // Events, evidence and routes of a worker as one list, in order of time where they tell it.
 export function timeline(w: Worker): { at: number; what: string; text: string }[] {
   const rows = [
-    ...w.events.map((e) => ({ at: when(e), what: String(e?.event ?? e?.type ?? 'event'), text: said(e) })),
-    ...w.evidence.map((e) => ({ at: when(e), what: 'evidence', text: said(e) })),
-    ...w.toolRoutes.map((r) => ({
-      at: when(r),
-      what: 'route',
-      text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${fallback(r)}`,
-    })),
+    ...list(w.events).map((e) => ({ at: when(e), what: String(member(e, 'event', 'type') ?? 'event'), text: said(e) })),
+    ...list(w.evidence).map((e) => ({ at: when(e), what: 'evidence', text: said(e) })),
+    ...list(w.toolRoutes).map((r) => ({ at: when(r), what: 'route', text: route(r) })),
   ];
   return rows
     .map((r, i) => ({ r, i }))
@@ -38,7 +37,7 @@ export function timeline(w: Worker): { at: number; what: string; text: string }[
 
 // From the first to the last that is known of it.
 function sinceFirst(w: Worker): number {
-  const times = [...w.events, ...w.evidence].map(when).filter(Boolean);
+  const times = [...list(w.events), ...list(w.evidence)].map(when).filter(Boolean);
   return times.length > 1 ? Math.max(...times) - Math.min(...times) : 0;
 }
 
@@ -54,16 +53,18 @@ const TONES: Record<string, string> = {
 function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Element {
   const [open, setOpen] = useState(false);
   const rows = open ? timeline(w) : [];
-  const lasted = w.durationMs ?? sinceFirst(w);
-  const cost = [lasted ? duration(lasted) : '', w.tokens ? tokens(w.tokens) : ''].filter(Boolean).join(' · ');
+  const lasted = sinceFirst(w);
+  const summary = textOr(w.summary, ''),
+    status = textOr(w.status, 'unknown');
   return (
     <>
       <button class="wk" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={open ? 'down' : 'right'} />
-        <span class="ag trunc">{visible(w.agent)}</span>
-        <span class="sum trunc">{visible(w.summary ?? '')}</span>
+        <span class="ag trunc">{visible(textOr(w.agent, 'worker'))}</span>
+        <span class="sum trunc">{visible(summary)}</span>
         <span class="num dim">
-          {w.status !== 'completed' && <span class={`chip ${TONES[w.status] ?? ''}`}>{visible(w.status)}</span>} {cost}
+          {status !== 'completed' && <span class={`chip ${TONES[status] ?? ''}`}>{visible(status)}</span>}{' '}
+          {lasted ? duration(lasted) : ''}
         </span>
       </button>
       {open && (
@@ -74,10 +75,10 @@ function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Ele
               <span class="wide">{visible(prompt)}</span>
             </div>
           )}
-          {w.summary && (
+          {summary && (
             <div class="ev">
               <span class="dim">result</span>
-              <span class="wide">{visible(w.summary)}</span>
+              <span class="wide">{visible(summary)}</span>
             </div>
           )}
           {rows.map((r, i) => (
@@ -129,11 +130,12 @@ export function Batch({
       taskId: t.taskId,
       agent: t.agent,
       status: 'pending',
+      summary: null,
       events: [],
       evidence: [],
       toolRoutes: [],
     }));
-  const status = projection?.status ?? 'pending';
+  const status = projection ? textOr(projection.status, 'unknown') : 'pending';
   const goal = told ?? (tasks.length === 1 ? tasks[0]!.prompt : undefined);
   return (
     <div class="batch">
@@ -144,7 +146,7 @@ export function Batch({
         <span class={`chip end ${TONES[status] ?? ''}`}>{status === 'completed' ? 'all done' : status}</span>
       </div>
       {workers.map((w) => (
-        <WorkerRow key={w.taskId} w={w} prompt={tasks.find((t) => t.taskId === w.taskId)?.prompt ?? w.prompt ?? null} />
+        <WorkerRow key={w.taskId} w={w} prompt={tasks.find((t) => t.taskId === w.taskId)?.prompt ?? null} />
       ))}
       {projection ? <Provenance d={projection.diagnostics} /> : <div class="prov">No result yet.</div>}
     </div>

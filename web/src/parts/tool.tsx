@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Block, Image, Text } from '../model/body.ts';
 import { bytes, duration, span } from '../model/format.ts';
+import { fields, textOr } from '../model/json.ts';
 import { visible } from '../model/safe.ts';
 import {
   argument,
@@ -129,7 +130,11 @@ function OneText({ entryId, text, use }: { entryId: string; text: Text; use: Too
   const failed = use.result?.error || (exitStatus(use.result!) ?? 0) !== 0;
   const view =
     kind === 'read' && !failed ? (
-      <Code text={long.text} lang={use.call ? argument(use.call) : ''} start={Number(use.call?.args?.offset) || 1} />
+      <Code
+        text={long.text}
+        lang={use.call ? argument(use.call) : ''}
+        start={Number(fields(use.call?.args)['offset']) || 1}
+      />
     ) : kind === 'web' || kind === 'task' ? (
       <div class="prose pad">
         <Markdown text={long.text} />
@@ -162,8 +167,8 @@ function Opened({ use }: { use: ToolUse }): JSX.Element {
           ))}
         </>
       );
-    if (typeof call.args?.content === 'string')
-      return <MadeDiff before="" after={call.args.content.replace(/\n$/, '')} lang={path} />;
+    const written = fields(call.args)['content'];
+    if (typeof written === 'string') return <MadeDiff before="" after={written.replace(/\n$/, '')} lang={path} />;
   }
   if (kind === 'todo' && todos(call).length)
     return (
@@ -176,10 +181,11 @@ function Opened({ use }: { use: ToolUse }): JSX.Element {
         ))}
       </ul>
     );
-  if (kind === 'shell' && typeof call.args?.command === 'string' && call.args.command.includes('\n'))
+  const command = textOr(fields(call.args)['command'], '');
+  if (kind === 'shell' && command.includes('\n'))
     return (
       <>
-        <Code text={call.args.command} lang="bash" />
+        <Code text={command} lang="bash" />
         <ResultText use={use} />
       </>
     );

@@ -4,6 +4,7 @@
 import { signal } from '@preact/signals';
 import type { ContextFigures, Entry, SessionRecord, Subagents, TreeWire } from '../api/types.ts';
 import { allText, body } from '../model/body.ts';
+import { fields } from '../model/json.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { Look, noSubagents } from '../state/look.ts';
 
@@ -30,7 +31,7 @@ function beginnings(text: string): number[] {
 }
 
 // Long texts become references, as the server sends them: what is long is shown in steps.
-function shorten(v: any, pointer: string): any {
+function shorten(v: unknown, pointer: string): unknown {
   if (typeof v === 'string') return v.length > TEXT_MAX ? { $ref: 'here', pointer, bytes: v.length } : v;
   if (Array.isArray(v)) return v.map((x, i) => shorten(x, `${pointer}/${i}`));
   if (!v || typeof v !== 'object') return v;
@@ -42,11 +43,11 @@ function shorten(v: any, pointer: string): any {
   );
 }
 
-const resolve = (v: any, pointer: string): any =>
+const resolve = (v: unknown, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)
-    .reduce((x, k) => x?.[k.replace(/~1/g, '/').replace(/~0/g, '~')], v);
+    .reduce((x, k) => fields(x)[k.replace(/~1/g, '/').replace(/~0/g, '~')], v);
 
 // All that a person could read of an entry.
 function readableText(e: Entry): string {

@@ -82,7 +82,7 @@ export function setTitle(text: string): void {
 export const wrongCode = signal<string | null>(null);
 export async function signIn(code: string): Promise<string | null> {
   try {
-    await act('POST', '/auth/exchange', { code });
+    await act('POST /auth/exchange', {}, { code });
     return null;
   } catch (e) {
     return e instanceof ApiError && e.status === 403
@@ -107,7 +107,7 @@ export async function begin(): Promise<void> {
     location.replace(location.href);
     await new Promise(() => undefined);
   }
-  me.value = await get<Me>('/me').catch(() => null);
+  me.value = await get('/me', {}).catch(() => null);
   wrongCode.value = wrong;
   if (wrong && me.value) say(wrong, 'bad');
 }

@@ -2,7 +2,6 @@
 // session and at the agents' settings, so it is asked now and then, beside the list.
 import { signal } from '@preact/signals';
 import { get } from '../api/http.ts';
-import type { ListReply } from '../api/types.ts';
 
 export const DAYS = 7;
 const AGAIN_MS = 10 * 60_000;
@@ -15,7 +14,7 @@ export async function loadExpiring(): Promise<void> {
   if (performance.now() - asked < AGAIN_MS) return;
   asked = performance.now();
   try {
-    const r = await get<ListReply>('/sessions', { expiring: DAYS, limit: MOST });
+    const r = await get('/sessions', { expiring: DAYS, limit: MOST });
     expiring.value = new Map(r.sessions.flatMap((s) => (s.expires ? [[s.key, s.expires]] : [])));
   } catch {
     asked = -Infinity; /* The list does without. */

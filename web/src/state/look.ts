@@ -1,7 +1,7 @@
 // What is looked at of a session, wherever it comes from: its shape, the path that is shown, what is selected,
 // folded and filtered. A server (session.ts) or the page itself (single/held.ts) fills it.
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
-import type { ContextFigures, Entry, Hit, SessionRecord, Subagents } from '../api/types.ts';
+import type { ContextFigures, Entry, SessionRecord, Subagents } from '../api/types.ts';
 import { editOf, firstArgument, firstWords } from '../model/body.ts';
 import { idle, type LeafState } from '../model/leaf.ts';
 import { rail, type Zoom } from '../model/rail.ts';
@@ -29,7 +29,7 @@ export abstract class Look implements Shown {
   readonly show = signal<ReadonlySet<string>>(new Set());
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly shut = signal<ReadonlySet<number>>(new Set());
-  readonly hits = signal<{ q: string; hits: Pick<Hit, 'entryId'>[] } | null>(null);
+  readonly hits = signal<{ q: string; hits: { entryId: string }[] } | null>(null);
   readonly arrived = signal(0); // entries that came while one was not following
   readonly subagents = signal<Subagents>(noSubagents);
   skeleton = new Skeleton();

@@ -1,19 +1,16 @@
 // One open session: its record, its shape, the bodies that are on screen, and what one does with it.
 import { computed, signal } from '@preact/signals';
-import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
+import { act, address, ApiError, get, getText, type Reply } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
 import type {
   ContextFigures,
   ContextReply,
   EntriesReply,
   Entry,
-  Hit,
   Plan,
   SessionRecord,
-  Snapshot,
   TreeWire,
-  UsageReply,
-  UsageRow,
+  UsageSum,
 } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body } from '../model/body.ts';
@@ -37,7 +34,7 @@ const FIGURES_MS = 2000; // and figures are read again once for all that comes w
 
 interface Turns {
   seq: number[];
-  context: (number | null)[];
+  context: number[];
 }
 
 export class SessionState extends Look {
@@ -46,7 +43,7 @@ export class SessionState extends Look {
   readonly sent = signal<ContextReply | null>(null); // with the messages, while one looks at them
   readonly mark = signal<string | null>(null); // one end of a comparison
   private readonly turns = signal<Turns | null>(null);
-  readonly cost = signal<Pick<UsageRow, 'cost' | 'estimated'> | null>(null); // what it is billed for, as in the list
+  readonly cost = signal<Pick<UsageSum, 'cost' | 'estimated'> | null>(null); // what it is billed for, as in the list
   // How its agent goes on with it.
   readonly resume = computed(() => {
     const meta = this.sessionMeta.value;
@@ -84,18 +81,16 @@ export class SessionState extends Look {
     if (this.skeleton.n && !this.sub) keepSeen(this.key, this.skeleton.seq[this.skeleton.n - 1]!);
   }
 
-  private get params(): Record<string, string> {
-    return this.sub ? { sub: this.sub } : {};
-  }
-  get path(): string {
-    return sessionPath(this.key);
+  // Which log is meant: of the session, or of a sub-agent in it.
+  private get params(): { id: string; sub?: string } {
+    return this.sub ? { id: this.key, sub: this.sub } : { id: this.key };
   }
 
   // ---- loading -----------------------------------------------------------------
 
   async load(): Promise<void> {
     try {
-      const record = this.sub ? null : await get<SessionRecord>(this.path);
+      const record = this.sub ? null : await get('/sessions/{id}', { id: this.key });
       this.bodies.clear();
       this.asked.clear();
       this.wanted = { rows: [], rail: [] };
@@ -112,11 +107,16 @@ export class SessionState extends Look {
     }
   }
 
-  private tree(params: Record<string, string | number>): Promise<TreeWire> {
-    return get<TreeWire>(`${this.path}/tree`, { ...params, ...this.params });
+  private tree(params: {
+    level: 'turns' | 'all';
+    after?: number;
+    limit?: number;
+    preview?: number;
+  }): Promise<Reply<'/sessions/{id}/tree'>> {
+    return get('/sessions/{id}/tree', { ...params, ...this.params });
   }
-  private snapshot(): Promise<Snapshot> {
-    return get<Snapshot>(`${this.path}/snapshot`, {
+  private snapshot(): Promise<Reply<'/sessions/{id}/snapshot'>> {
+    return get('/sessions/{id}/snapshot', {
       entries: 'none',
       parts: 'session,labels,subagents',
       ...this.params,
@@ -242,7 +242,7 @@ export class SessionState extends Look {
     if (this.skeleton.index.has(id)) return true;
     if (!this.parts) return false;
     try {
-      const { seq } = await get<{ seq: number }>(`${this.path}/entries/${encodeURIComponent(id)}`, this.params);
+      const { seq } = await get('/sessions/{id}/entries/{entryId}', { entryId: id, ...this.params });
       await this.loadBlock(Math.floor(seq / BLOCK));
     } catch {
       return false;
@@ -317,12 +317,14 @@ export class SessionState extends Look {
   }
 
   private entries(seq: string, signal?: AbortSignal): Promise<EntriesReply> {
-    return get<EntriesReply>(`${this.path}/entries`, { seq, view: 'ui', maxBody: 8192, ...this.params }, signal);
+    return get('/sessions/{id}/entries', { seq, view: 'ui', maxBody: 8192, ...this.params }, signal);
   }
 
   private take(r: EntriesReply): void {
     let reshaped = false;
-    for (const { seq, entry } of r.entries) {
+    for (const stored of r.entries) {
+      const { seq } = stored,
+        entry = stored.entry as Entry;
       const i = this.skeleton.index.get(entry.id ?? entry.uuid ?? '');
       // What is long was left out of it: near enough, and nothing has to be written out to know.
       this.bodies.put(seq, entry, Math.min(32_768, i === undefined ? 1000 : this.skeleton.bytes[i]!));
@@ -352,7 +354,8 @@ export class SessionState extends Look {
     offset: number,
     limit: number,
   ): Promise<{ text: string; next: number; total: number }> {
-    return getText(`${this.path}/entries/${encodeURIComponent(entryId)}/text`, {
+    return getText({
+      entryId,
       pointer,
       offset,
       limit,
@@ -361,13 +364,11 @@ export class SessionState extends Look {
   }
 
   media(entryId: string, n: number): string | null {
-    const of = this.sub ? `?sub=${encodeURIComponent(this.sub)}` : '';
-    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${of}`;
+    return address('/sessions/{id}/entries/{entryId}/media/{n}', { entryId, n: String(n), ...this.params });
   }
 
   whole(entryId: string, pointer: string): string {
-    const query = new URLSearchParams({ pointer, ...this.params });
-    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/text?${query}`;
+    return address('/sessions/{id}/entries/{entryId}/text', { entryId, pointer, ...this.params });
   }
 
   // ---- live --------------------------------------------------------------------
@@ -378,38 +379,32 @@ export class SessionState extends Look {
   leaving = false;
 
   private event(e: GroveEvent): void {
-    if (this.leaving) return;
-    if (e.kind !== 'poll' && e.key !== this.key && e.key !== this.sessionMeta.value?.id) return;
-    const meta = this.sessionMeta.value;
-    if (!meta) return;
-    const rev = typeof e.data?.rev === 'number' ? e.data.rev : meta.rev;
-    if (rev > meta.rev) {
-      this.sessionMeta.value = { ...meta, rev };
-      hub.saw(this.key, rev);
-    }
+    if (this.leaving || !this.sessionMeta.value) return;
+    if (e.kind === 'poll') void this.poll();
+    else if (e.data.key === this.key || e.data.key === this.sessionMeta.value.id) this.heard(e);
+  }
+
+  private heard(e: Exclude<GroveEvent, { kind: 'poll' }>): void {
+    if ('rev' in e.data && e.data.rev !== null) this.reached(e.data.rev);
     switch (e.kind) {
       case 'append':
-        this.grow(e.data);
+        this.grow(e.data, e.data.leafEntryId);
         break;
       case 'leaf':
-        this.setLeaf(e.data.leaf ?? e.data.leafEntryId ?? e.data.entryId ?? null);
+        this.setLeaf(e.data.entryId);
         break;
       case 'label':
-        this.setLabel(e.data.target ?? e.data.targetId ?? e.data.entryId, e.data.text ?? e.data.label ?? null);
+        this.setLabel(e.data.entryId, e.data.text);
         break;
       case 'meta':
+        if (e.data.session) this.now(e.data.session);
+        break;
       case 'live':
-        this.sessionMeta.value = {
-          ...this.sessionMeta.value!,
-          ...(e.data.session ?? (e.kind === 'live' ? { live: e.data.live } : {})),
-        };
+        this.now({ live: e.data.live });
         break;
       case 'reset':
       case 'update':
         void this.load();
-        break;
-      case 'poll':
-        void this.poll();
         break;
       case 'remove':
         this.failure.value = new ApiError('GONE', 'This session was deleted.', 410);
@@ -417,18 +412,28 @@ export class SessionState extends Look {
     }
   }
 
+  private now(about: Partial<SessionRecord>): void {
+    this.sessionMeta.value = { ...this.sessionMeta.value!, ...about };
+  }
+
+  private reached(rev: number): void {
+    if (rev <= this.sessionMeta.value!.rev) return;
+    this.now({ rev });
+    hub.saw(this.key, rev);
+  }
+
   // Without a stream: has the session changed?
   private async poll(): Promise<void> {
     const meta = this.sessionMeta.value;
     if (!meta || this.sub) return;
     try {
-      const now = await get<SessionRecord>(this.path);
+      const now = await get('/sessions/{id}', { id: this.key });
       if (now.rev === meta.rev) return;
       if (now.generation !== meta.generation) {
         await this.load();
         return;
       }
-      const wire = await get<TreeWire>(`${this.path}/tree`, {
+      const wire = await this.tree({
         level: 'all',
         after: this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0,
       });
@@ -442,13 +447,8 @@ export class SessionState extends Look {
   }
 
   // The first is shown with the next frame, what follows closely is joined.
-  private grow(data: any): void {
-    const wire: TreeWire | undefined = data?.tree ?? data?.columns ?? (typeof data?.n === 'number' ? data : undefined);
-    if (!wire) {
-      void this.load();
-      return;
-    }
-    this.pendingWires.push({ wire, leafId: data.leafEntryId ?? null });
+  private grow(wire: TreeWire, leafId: string | null): void {
+    this.pendingWires.push({ wire, leafId });
     const since = performance.now() - this.flushed;
     if (!this.late) this.late = setTimeout(() => this.flush(), Math.max(0, JOIN_MS - since)) as unknown as number;
   }
@@ -486,8 +486,8 @@ export class SessionState extends Look {
   // A label, a name or a result of workers came: what they mean is told by the snapshot.
   private async retell(): Promise<void> {
     try {
-      const s = await get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents' });
-      this.sessionMeta.value = { ...this.sessionMeta.value!, name: s.session.name };
+      const s = await this.snapshot();
+      if (s.session) this.now({ name: s.session.name });
       this.subagents.value = s.subagents ?? this.subagents.value;
       this.skeleton.labels = new Map(
         Object.entries(s.labelsByEntryId ?? {}).flatMap(([id, text]) => {
@@ -538,7 +538,7 @@ export class SessionState extends Look {
 
   private plan(entryId: string): Promise<Plan> {
     this.plannedAt = this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0;
-    return act<Plan>('POST', `${this.path}/continue`, { entryId }, { dryRun: 1 });
+    return act('POST /sessions/{id}/continue', { id: this.key, dryRun: 1 }, { entryId });
   }
 
   async continueFrom(entryId: string): Promise<void> {
@@ -566,11 +566,11 @@ export class SessionState extends Look {
     if (s.at !== 'switching') return;
     const p = s.pendingLeafConfirmation;
     try {
-      const r = await act<{ leafEntryId?: string | null; rev?: number }>('POST', `${this.path}/continue`, {
-        entryId: p.entryId,
-        expectedRev: p.expectedRev,
-        ...(force ? { force: true } : {}),
-      });
+      const r = await act(
+        'POST /sessions/{id}/continue',
+        { id: this.key },
+        { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force } : {}) },
+      );
       this.moved(r.leafEntryId !== undefined ? r.leafEntryId : p.leafAfter);
     } catch (e) {
       await this.notMoved(e, p.entryId);
@@ -595,11 +595,10 @@ export class SessionState extends Look {
       this.send({ on: 'refusal', message: e.message });
       return;
     }
-    const details = e.details?.error ?? {};
     // The newest entries come with the refusal; those after the plan are what came between.
-    const entries: Written[] = (e.details?.entries ?? details.entries ?? [])
-      .filter((x: any) => x.seq > this.plannedAt)
-      .map((x: any) => ({ id: x.id, author: x.role ?? x.kind ?? 'entry', text: x.text ?? '' }));
+    const entries: Written[] = (e.details?.entries ?? [])
+      .filter((x) => x.seq > this.plannedAt)
+      .map((x) => ({ id: x.id ?? '', author: x.role ?? x.kind, text: '' }));
     try {
       this.send({ on: 'conflict', entries, live: e.code === 'LIVE', plan: await this.plan(entryId) });
     } catch (again) {
@@ -612,7 +611,7 @@ export class SessionState extends Look {
     for (let wait = 500; this.leafState.value.at === 'unknown'; wait = Math.min(8000, wait * 2)) {
       await new Promise((r) => setTimeout(r, wait));
       try {
-        const s = await get<SessionRecord>(this.path);
+        const s = await get('/sessions/{id}', { id: this.key });
         this.send({ on: 'found', leaf: s.leafEntryId, plan: await this.plan(entryId).catch(() => null) });
         await this.load();
       } catch {
@@ -632,12 +631,10 @@ export class SessionState extends Look {
   async append(prompt: string): Promise<void> {
     const leaf = this.sessionMeta.value!.leafEntryId;
     try {
-      await act(
-        'POST',
-        `${this.path}/entries`,
-        { role: 'user', content: prompt },
-        leaf === null ? {} : { parent: leaf },
-      );
+      await act('POST /sessions/{id}/entries', leaf === null ? { id: this.key } : { id: this.key, parent: leaf }, {
+        role: 'user',
+        content: prompt,
+      });
       this.finishDraft();
       say('Appended. The agent answers it when it is resumed.');
     } catch (e) {
@@ -652,7 +649,7 @@ export class SessionState extends Look {
     const before = this.skeleton.labels.get(i) ?? null;
     this.setLabel(entryId, text);
     try {
-      await act('PUT', `${this.path}/labels/${encodeURIComponent(entryId)}`, { text });
+      await act('PUT /sessions/{id}/labels/{entryId}', { id: this.key, entryId }, { text });
     } catch (e) {
       this.setLabel(entryId, before);
       say(e instanceof Error ? e.message : 'The label was refused.', 'bad');
@@ -663,7 +660,7 @@ export class SessionState extends Look {
     const before = this.sessionMeta.value!;
     this.sessionMeta.value = { ...before, name };
     try {
-      await act('PATCH', this.path, { name });
+      await act('PATCH /sessions/{id}', { id: this.key }, { name });
     } catch (e) {
       this.sessionMeta.value = { ...this.sessionMeta.value!, name: before.name };
       say(e instanceof Error ? e.message : 'The name was refused.', 'bad');
@@ -672,12 +669,11 @@ export class SessionState extends Look {
 
   async fork(entryId: string | null): Promise<string | null> {
     try {
-      const r = await act<{ id?: string; key?: string; session?: { id: string; key?: string } }>(
-        'POST',
-        entryId ? `${this.path}/branches` : `${this.path}/fork`,
-        entryId ? { entryId } : {},
-      );
-      return r.key ?? r.session?.key ?? r.id ?? r.session?.id ?? null;
+      const id = this.key;
+      const r = entryId
+        ? await act('POST /sessions/{id}/branches', { id }, { entryId })
+        : await act('POST /sessions/{id}/fork', { id }, {});
+      return r.key;
     } catch (e) {
       say(e instanceof Error ? e.message : 'The fork was refused.', 'bad');
       return null;
@@ -703,8 +699,9 @@ export class SessionState extends Look {
   async loadTurns(): Promise<void> {
     if (this.sub) return;
     try {
-      this.turns.value = await get<Turns>(`${this.path}/usage`, { by: 'turn' });
-      this.cost.value = (await get<UsageReply>(`${this.path}/usage`, { by: 'session' })).totals;
+      const turns = await get('/sessions/{id}/usage', { id: this.key, by: 'turn' });
+      this.turns.value = { seq: turns.seq ?? [], context: turns.context ?? [] };
+      this.cost.value = (await get('/sessions/{id}/usage', { id: this.key, by: 'session' })).totals ?? null;
     } catch {
       /* Figures of comfort: the page does without. */
     }
@@ -723,23 +720,22 @@ export class SessionState extends Look {
     return null;
   }
 
-  private async askContext<T extends ContextFigures>(
-    leaf: string | null,
-    messages: 'none' | 'head',
-  ): Promise<T | null> {
+  private async askContext(leaf: string | null, messages: 'none' | 'head'): Promise<ContextReply | null> {
     this.contextLeaf = leaf;
+    const at = leaf ? { leaf } : {};
     try {
-      return (this.context.value = await get<T>(`${this.path}/context`, {
-        explain: 1,
-        parts: 1,
-        messages,
-        ...(leaf ? { leaf } : {}),
-        ...this.params,
-      }));
+      const r = await get('/sessions/{id}/context', { explain: 1, parts: 1, messages, ...at, ...this.params });
+      this.context.value = r;
+      return r as ContextReply;
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
       return null;
     }
+  }
+
+  // With the messages that are sent from another leaf.
+  contextAt(leaf: string): Promise<ContextReply> {
+    return get('/sessions/{id}/context', { id: this.key, leaf, parts: 1, messages: 'head' }) as Promise<ContextReply>;
   }
 
   // The figures alone are a few hundred bytes; with how each message begins, megabytes.
@@ -747,7 +743,7 @@ export class SessionState extends Look {
     await this.askContext(leaf, 'none');
   }
   async loadSent(leaf: string | null): Promise<void> {
-    this.sent.value = (await this.askContext<ContextReply>(leaf, 'head')) ?? this.sent.value;
+    this.sent.value = (await this.askContext(leaf, 'head')) ?? this.sent.value;
   }
 
   async search(q: string): Promise<void> {
@@ -756,8 +752,8 @@ export class SessionState extends Look {
       return;
     }
     try {
-      const r = await get<{ hits: Hit[] }>(`${this.path}/search`, { q, limit: 200, ...this.params });
-      this.hits.value = { q, hits: r.hits };
+      const r = await get('/sessions/{id}/search', { q, limit: 200, ...this.params });
+      this.hits.value = { q, hits: r.hits.flatMap(({ entryId }) => (entryId === null ? [] : [{ entryId }])) };
     } catch (e) {
       if (e instanceof ApiError) say(e.message, 'bad');
     }

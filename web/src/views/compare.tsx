@@ -179,7 +179,7 @@ function Files({ side }: { side: DiffSide }): JSX.Element {
 function ContextSide({ session, leaf }: { session: SessionState; leaf: string }): JSX.Element {
   const [c, set] = useState<ContextReply | null>(null);
   useEffect(() => {
-    get<ContextReply>(`${session.path}/context`, { leaf, parts: 1, messages: 'head' }).then(set, () => undefined);
+    session.contextAt(leaf).then(set, () => undefined);
   }, [leaf]);
   if (!c) return <Bars rows={3} />;
   return (
@@ -199,7 +199,7 @@ export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
   useEffect(() => () => session.close(), [session]);
   useEffect(() => {
     setTitle('Compare');
-    get<DiffReply>(`${session.path}/diff`, { a: r.a, b: r.b }).then(setDiff, (e) => setFailed(e.message));
+    get('/sessions/{id}/diff', { id: r.key, a: r.a, b: r.b }).then(setDiff, (e) => setFailed(e.message));
   }, [r.a, r.b]);
   useKeys({ Escape: () => go(sessionAt(r.key)) });
   const meta = session.sessionMeta.value;

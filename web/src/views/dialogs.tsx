@@ -1,7 +1,8 @@
 // Dialogs that act. Each says what it will do before it does it, filled by the server's dry run.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { act, sessionPath } from '../api/http.ts';
+import { act } from '../api/http.ts';
+import type { DeletePlan } from '../api/types.ts';
 import type { ListItem } from '../api/types.ts';
 import { agentName, count, plural, tokens } from '../model/format.ts';
 import type { PendingLeafConfirmation, Written } from '../model/leaf.ts';
@@ -29,7 +30,7 @@ export function RenameDialog({
   const [name, setName] = useState(item.name ?? '');
   const save = async (): Promise<void> => {
     try {
-      await act('PATCH', sessionPath(item.key), { name });
+      await act('PATCH /sessions/{id}', { id: item.key }, { name });
       done(name);
       close();
     } catch (e) {
@@ -120,15 +121,6 @@ export function LabelDialog({
   );
 }
 
-interface DeletePlan {
-  store: string;
-  agentId: string | null;
-  entries: number;
-  agents: number;
-  blobs: number;
-  trash: boolean;
-}
-
 const forGood = 'It is deleted for good: this machine has no trash.';
 
 export function DeleteDialog({
@@ -144,16 +136,14 @@ export function DeleteDialog({
 }): JSX.Element {
   const [plan, setPlan] = useState<DeletePlan | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
-  const params = item.agentId ? { agentId: item.agentId } : {};
+  const params = item.agentId ? { id: item.key, agentId: item.agentId } : { id: item.key };
   useEffect(() => {
-    act<DeletePlan>('DELETE', sessionPath(item.key), undefined, { ...params, dryRun: 1 }).then(setPlan, (e) =>
-      setFailed(e.message),
-    );
+    act('DELETE /sessions/{id}', { ...params, dryRun: 1 }).then(setPlan, (e) => setFailed(e.message));
   }, []);
   const remove = async (): Promise<void> => {
     leaving?.(true);
     try {
-      await act('DELETE', sessionPath(item.key), undefined, params);
+      await act('DELETE /sessions/{id}', params);
       close();
       done();
       say('The session was deleted.');
@@ -312,7 +302,8 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
         <div class="banner amber">
           <Icon name="alert" small={false} />
           <span>
-            {agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.
+            {agentName(open.agent ?? 'An agent')} has this session open. It would not notice the move; a fork leaves it
+            alone.
           </span>
         </div>
       )}

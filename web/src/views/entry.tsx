@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Entry } from '../api/types.ts';
 import { allText, body, type Block, type Body } from '../model/body.ts';
+import { fields, list, member, textOr } from '../model/json.ts';
 import { bytes, count, duration, modelName, moment, money, plural, time, tokens } from '../model/format.ts';
 import type { Row } from '../model/rows.ts';
 import { visible } from '../model/safe.ts';
@@ -455,7 +456,7 @@ function Seam(p: RowProps): JSX.Element {
               </button>
             )}
             {violet && typeof entry?.['fromId'] === 'string' && s.index.has(entry['fromId']) && (
-              <button class="btn sm ghost" onClick={() => p.view(entry['fromId'])}>
+              <button class="btn sm ghost" onClick={() => p.view(String(entry['fromId']))}>
                 That branch
               </button>
             )}
@@ -482,17 +483,17 @@ const tierWords = (t: unknown): string =>
 function changeWords(entry: Entry): string {
   switch (entry.type) {
     case 'model_change':
-      return `model ${entry['modelId'] ?? entry['model'] ?? ''}`;
+      return `model ${member(entry, 'modelId', 'model') ?? ''}`;
     case 'thinking_level_change':
-      return `thinking ${entry['thinkingLevel'] ?? entry['level'] ?? ''}`;
+      return `thinking ${member(entry, 'thinkingLevel', 'level') ?? ''}`;
     case 'session_info':
     case 'title_change':
     case 'custom-title':
-      return `named “${entry['name'] ?? entry['title'] ?? entry['customTitle'] ?? ''}”`;
+      return `named “${member(entry, 'name', 'title', 'customTitle') ?? ''}”`;
     case 'mode_change':
       return `mode ${entry['mode'] ?? ''}`;
     case 'service_tier_change':
-      return `service tier ${tierWords(entry['serviceTier'] ?? entry['tier'] ?? 'none')}`;
+      return `service tier ${tierWords(member(entry, 'serviceTier', 'tier') ?? 'none')}`;
     default:
       return entry.type.replace(/_/g, ' ');
   }
@@ -520,13 +521,14 @@ function BatchRow(p: RowProps): JSX.Element {
   const ids = p.row.entries.map((i) => s.id[i]!);
   const projection = ids.map((id) => p.session.subagents.value.projectionByEntryId[id]).find(Boolean) ?? null;
   const call = p.session.body(p.row.entries[0]!);
-  const tasks = Array.isArray(call?.['tasks'])
-    ? call['tasks'].map((t: any) => ({
-        taskId: String(t?.taskId ?? ''),
-        agent: String(t?.agent ?? 'worker'),
-        prompt: typeof t?.prompt === 'string' ? t.prompt : undefined,
-      }))
-    : [];
+  const tasks = list(call?.['tasks']).map((task) => {
+    const t = fields(task);
+    return {
+      taskId: textOr(t['taskId'], ''),
+      agent: textOr(t['agent'], 'worker'),
+      prompt: textOr(t['prompt'], undefined),
+    };
+  });
   return (
     <Frame p={p} cls="tool">
       <Batch

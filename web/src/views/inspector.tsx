@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
-import type { AgentLog, ContextReply, Entry, MessageHead } from '../api/types.ts';
+import type { Subagent, ContextReply, Entry, MessageHead } from '../api/types.ts';
 import { uncoloured } from '../model/ansi.ts';
 import { body, firstArgument } from '../model/body.ts';
 import { bytes, count, modelName, moment, money, plural, tokens } from '../model/format.ts';
@@ -164,7 +164,7 @@ function ContextTab({ session, goTo }: { session: SessionState; goTo: (id: strin
         <button
           class="btn sm"
           onClick={() =>
-            void get<{ messages: unknown[] }>(`${session.path}/context`, leafId ? { leaf: leafId } : {}).then((full) =>
+            void get('/sessions/{id}/context', { id: session.key, ...(leafId ? { leaf: leafId } : {}) }).then((full) =>
               copy(JSON.stringify(full.messages, null, 1), 'Messages'),
             )
           }
@@ -206,10 +206,10 @@ function EntryTab({ session, entry, i }: { session: SessionState; entry: Entry; 
 }
 
 function WorkersTab({ session }: { session: SessionState }): JSX.Element {
-  const [agents, setAgents] = useState<AgentLog[] | null>(null);
+  const [agents, setAgents] = useState<Subagent[] | null>(null);
   useEffect(() => {
-    get<{ agents: AgentLog[] } | AgentLog[]>(`${session.path}/agents`).then(
-      (r) => setAgents(Array.isArray(r) ? r : r.agents),
+    get('/sessions/{id}/agents', { id: session.key }).then(
+      (r) => setAgents(r.agents),
       () => setAgents([]),
     );
   }, []);
@@ -234,7 +234,7 @@ function WorkersTab({ session }: { session: SessionState }): JSX.Element {
                 <a href={`/s/${encodeURIComponent(session.key)}/agents/${encodeURIComponent(a.agentId)}`}>
                   <Icon name="users" />
                   <span class="trunc">{visible(a.name ?? a.agentId)}</span>
-                  <span class="num dim">{plural(a.entries, 'entry', 'entries')}</span>
+                  <span class="num dim">{a.entries === null ? '' : plural(a.entries, 'entry', 'entries')}</span>
                 </a>
               </li>
             ))}

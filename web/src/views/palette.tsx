@@ -3,7 +3,7 @@ import uFuzzy from '@leeoniya/ufuzzy';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
-import type { ListItem, ListReply } from '../api/types.ts';
+import type { ListItem } from '../api/types.ts';
 import { project } from '../model/format.ts';
 import { sessionAt } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
@@ -86,7 +86,7 @@ export function Palette(): JSX.Element {
   const [items, setItems] = useState<ListItem[]>(sessions.value);
   useEffect(() => {
     if (!items.length)
-      get<ListReply>('/sessions', { limit: 500 }).then(
+      get('/sessions', { limit: 500 }).then(
         (r) => setItems(r.sessions),
         () => undefined,
       );

@@ -3,6 +3,7 @@ import { memo } from './memo.ts';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, plural, time, tokens } from '../model/format.ts';
+import { fields, textOr } from '../model/json.ts';
 import { LANES_MAX } from '../model/lanes.ts';
 import type { RailRow, Zoom } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
@@ -116,9 +117,8 @@ export function rowText(session: Look, row: RailRow): string {
   if (row.node === 'summary') return `Summary${words ? `: ${words}` : ''}`;
   if (row.node === 'batch') {
     const tasks = session.body(row.entry)?.['tasks'];
-    return Array.isArray(tasks)
-      ? `${plural(tasks.length, 'worker')} · ${visible(tasks.map((t: any) => t?.agent ?? 'worker').join(', '))}`
-      : words || 'Workers';
+    const agents = (all: unknown[]): string => all.map((t) => textOr(fields(t)['agent'], 'worker')).join(', ');
+    return Array.isArray(tasks) ? `${plural(tasks.length, 'worker')} · ${visible(agents(tasks))}` : words || 'Workers';
   }
   if (row.node === 'other' && s.roleAt(row.entry) === 't') return words ? `Result: ${words}` : 'Result';
   if (words) return words;

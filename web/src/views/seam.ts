@@ -1,4 +1,5 @@
 // What a compaction did to the number of tokens, as far as it is known.
+import { fields } from '../model/json.ts';
 import type { Shown } from '../parts/shown.ts';
 
 const number = (v: unknown): number | null => (typeof v === 'number' ? v : null);
@@ -8,9 +9,9 @@ export function seamTokens(
   i: number,
 ): { before: number | null; after: number | null } {
   const e = session.body(i),
-    told = e?.['compactMetadata'];
+    told = fields(e?.['compactMetadata']);
   return {
-    before: number(e?.['tokensBefore'] ?? told?.preTokens),
-    after: number(e?.['tokensAfter'] ?? told?.postTokens) ?? session.contextAfter(i),
+    before: number(e?.['tokensBefore'] ?? told['preTokens']),
+    after: number(e?.['tokensAfter'] ?? told['postTokens']) ?? session.contextAfter(i),
   };
 }

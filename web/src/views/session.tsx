@@ -1,7 +1,7 @@
 // A session: tree, conversation, inspector; one address for each place in it.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { offline } from '../api/http.ts';
+import { address, offline } from '../api/http.ts';
 import { allText, body } from '../model/body.ts';
 import { agentName, money, plural, project, tokens, dayAndMonth } from '../model/format.ts';
 import { keep, readKept } from '../model/kept.ts';
@@ -23,7 +23,7 @@ import { useNarrow } from './narrow.ts';
 import { FILTERS, Rail, RAIL } from './rail.tsx';
 import { useReading } from './reading.ts';
 import { Glyph } from './sessions.tsx';
-import { windowOf } from './weights.tsx';
+import { modelOf, windowOf } from './weights.tsx';
 
 type SessionRoute = Extract<Route, { page: 'session' }>;
 
@@ -63,7 +63,7 @@ function Meter({ session, open }: { session: SessionState; open: () => void }): 
 }
 
 function lastModel(session: SessionState): string | null {
-  const m = session.context.value?.model?.modelId;
+  const m = modelOf(session.context.value);
   if (m) return m;
   const path = session.viewPath.value;
   for (let k = path.length - 1; k > path.length - 60 && k >= 0; k--) {
@@ -290,7 +290,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       title: 'Download as JSON',
       icon: 'file',
       act: () => {
-        location.href = `/api/v1${session.path}/export?format=json`;
+        location.href = address('/sessions/{id}/export', { id: session.key, format: 'json' });
       },
     },
     ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),

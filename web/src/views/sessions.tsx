@@ -4,12 +4,14 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { aborted, ApiError, get } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
-import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply, UsageRow } from '../api/types.ts';
+import type { Facets, Hit, ListItem, SearchReply, UsageRow } from '../api/types.ts';
+import type { Routes } from '../api/wire.ts';
 import { uncoloured } from '../model/ansi.ts';
 import { age, agentClass, agentGlyph, agentName, count, money, plural, project } from '../model/format.ts';
 import {
   arranged,
   byStore,
+  changed,
   holdStill,
   listParams,
   listRows,
@@ -256,7 +258,7 @@ function Spark(): JSX.Element | null {
 async function loadWeek(): Promise<void> {
   const since = new Date(Date.now() - 13 * 86_400_000).toLocaleDateString('sv');
   try {
-    const u = await get<UsageReply>('/usage', { by: 'day', since });
+    const u = await get('/usage', { by: 'day', since });
     const rows = Array.from({ length: 14 }, (_, i) =>
       u.rows.find((r) => r.key === new Date(Date.now() - (13 - i) * 86_400_000).toLocaleDateString('sv')),
     );
@@ -278,6 +280,12 @@ async function loadWeek(): Promise<void> {
 // sessions alone.
 const inThreads = (query: URLSearchParams): boolean => (query.get('sort') ?? 'modified') === 'modified';
 
+type ListParams = Routes['GET /sessions']['params'];
+type SearchParams = Routes['GET /search']['params'];
+// What stands in the page's own address goes on to the server as it is; it refuses what it does not know.
+const asked = (q: URLSearchParams): ListParams => Object.fromEntries(q) as ListParams;
+const inSearch = (q: URLSearchParams): SearchParams => Object.fromEntries(q) as unknown as SearchParams;
+
 function pageParams(query: URLSearchParams): URLSearchParams {
   const params = listParams(query);
   params.delete('q');
@@ -289,7 +297,7 @@ function pageParams(query: URLSearchParams): URLSearchParams {
 async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<void> {
   const params = pageParams(query);
   params.set('facets', '1');
-  const r = await get<ListReply>('/sessions', params, signal);
+  const r = await get('/sessions', asked(params), signal);
   facets.value = r.facets ?? {};
   total.value = r.total;
   next = r.next;
@@ -310,7 +318,7 @@ async function loadMore(query: URLSearchParams): Promise<void> {
   const params = pageParams(query);
   params.set('cursor', next);
   next = null;
-  const r = await get<ListReply>('/sessions', params);
+  const r = await get('/sessions', asked(params));
   const known = new Set(sessions.value.map((s) => s.key));
   sessions.value = [...sessions.value, ...r.sessions.filter((s) => !known.has(s.key))];
   next = r.next;
@@ -333,7 +341,7 @@ function useList(query: URLSearchParams): void {
     hub.want({ list: true, sessions: {} });
     let timer = 0;
     const off = hub.on((e) => {
-      if (['sessions', 'live', 'meta', 'remove', 'append'].includes(e.kind) && !timer)
+      if (['poll', 'sessions', 'live', 'meta', 'remove', 'append'].includes(e.kind) && !timer)
         timer = setTimeout(() => {
           timer = 0;
           load();
@@ -352,22 +360,19 @@ function useList(query: URLSearchParams): void {
 }
 
 // A group names its session by id; the list knows the rest.
-function known(reply: SearchReply): SearchReply {
-  return {
-    ...reply,
-    groups: reply.groups.map((g) => {
-      const s = sessions.value.find((x) => x.id === g.session.id);
-      return {
-        ...g,
-        session: {
-          ...s,
-          ...g.session,
-          key: g.session.key ?? s?.key ?? g.session.id,
-          modified: g.session.modified ?? s?.modified ?? '',
-        },
-      };
-    }),
-  };
+interface Found extends Omit<SearchReply, 'groups'> {
+  groups: { session: ListItem; hits: Hit[]; more: number }[];
+}
+
+function known(reply: SearchReply): Found {
+  const groups = (reply.groups ?? []).map((g) => {
+    const { id, name, cwd, agent, store, modified } = g.session;
+    const unlisted = { key: id, dialect: '', created: null, firstMessage: '', size: 0, writable: false };
+    const listed = sessions.value.find((x) => x.id === id) ?? { ...unlisted, agentId: null, live: null };
+    const found = { id, cwd: cwd ?? '', agent: agent ?? '', store: store ?? '', modified };
+    return { ...g, session: { ...listed, ...found, ...(name ? { name } : {}) } };
+  });
+  return { ...reply, groups };
 }
 
 // A project is a name here, the search wants directories: those that sessions of this project have.
@@ -376,29 +381,29 @@ const DIRECTORIES_MAX = 4;
 
 async function searchIn(params: URLSearchParams, signal: AbortSignal): Promise<SearchReply> {
   const name = params.get('project');
-  if (!name || name.includes('/')) return get<SearchReply>('/search', params, signal);
+  if (!name || name.includes('/')) return get('/search', inSearch(params), signal);
   const known = directories.get(name) ?? [
-    ...new Set((await get<ListReply>('/sessions', { project: name, limit: PAGE }, signal)).sessions.map((s) => s.cwd)),
+    ...new Set((await get('/sessions', { project: name, limit: PAGE }, signal)).sessions.flatMap((s) => s.cwd ?? [])),
   ];
   directories.set(name, known);
   const replies = await Promise.all(
-    known.slice(0, DIRECTORIES_MAX).map((cwd) => {
-      const p = new URLSearchParams(params);
-      p.set('project', cwd);
-      return get<SearchReply>('/search', p, signal);
-    }),
+    known.slice(0, DIRECTORIES_MAX).map((cwd) => get('/search', { ...inSearch(params), project: cwd }, signal)),
   );
-  return { ...replies[0], groups: replies.flatMap((r) => r.groups), total: replies.reduce((n, r) => n + r.total, 0) };
+  return {
+    ...replies[0]!,
+    groups: replies.flatMap((r) => r.groups ?? []),
+    total: replies.reduce((n, r) => n + r.total, 0),
+  };
 }
 
 // How long the last answer took: one types on for as long before the next is asked for, so that a quick server
 // is asked at once and a slow one not with every key.
 let took = 0;
 
-function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: boolean; failed: string | null } {
+function useSearch(query: URLSearchParams): { reply: Found | null; busy: boolean; failed: string | null } {
   const q = query.get('q') ?? '';
   const name = query.toString();
-  const [state, set] = useState<{ name: string; reply: SearchReply | null; failed: string | null }>({
+  const [state, set] = useState<{ name: string; reply: Found | null; failed: string | null }>({
     name: '',
     reply: null,
     failed: null,
@@ -460,7 +465,7 @@ const ROLES: Record<string, string> = {
 };
 
 // The server counts bytes of UTF-8, strings count in units of their own.
-export function marksInText(text: string, marks: [number, number][]): [number, number][] {
+export function marksInText(text: string, marks: number[][]): [number, number][] {
   const bytes = new TextEncoder().encode(text);
   const decode = new TextDecoder();
   return marks.map(([a, b]) => [
@@ -555,7 +560,7 @@ function Results({
   // What is found is told best first; a page in order of time shows it so, too.
   const byTime = inThreads(query);
   const groups = byTime
-    ? [...(reply?.groups ?? [])].sort((a, b) => (b.session.modified < a.session.modified ? -1 : 1))
+    ? [...(reply?.groups ?? [])].sort((a, b) => changed(b.session) - changed(a.session))
     : (reply?.groups ?? []);
   const inGroups = new Set(groups.map((g) => g.session.key));
   const names = byName.filter((s) => !inGroups.has(s.key));
@@ -608,7 +613,7 @@ function Results({
   );
 }
 
-function Nothing({ q, reply, query }: { q: string; reply: SearchReply; query: URLSearchParams }): JSX.Element {
+function Nothing({ q, reply, query }: { q: string; reply: Found; query: URLSearchParams }): JSX.Element {
   const narrowed = ['project', 'agent', 'store', 'view'].some((k) => query.has(k));
   return (
     <div class="empty">

@@ -3,7 +3,8 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
-import type { ListReply, UsageReply, UsageRow } from '../api/types.ts';
+import type { UsageReply, UsageRow, UsageSum } from '../api/types.ts';
+import type { Routes } from '../api/wire.ts';
 import { agentName, count, dayAndMonth, money, plural, project, tokens } from '../model/format.ts';
 import { columns, daysBetween, margin, ticks, topSeries } from '../model/chart.ts';
 import { formatRoute } from '../model/route.ts';
@@ -140,7 +141,7 @@ function download(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-const total = (r: UsageRow): number => r.totalTokens || r.input + r.output + r.cacheRead + r.cacheWrite;
+const total = (r: UsageSum): number => r.totalTokens || r.input + r.output + r.cacheRead + r.cacheWrite;
 
 // Rounded to be read; the title has all of it.
 function Figure({ n, hide = false }: { n: number; hide?: boolean }): JSX.Element {
@@ -213,9 +214,12 @@ function Table({ by, rows, unpriced }: { by: string; rows: UsageRow[]; unpriced:
   );
 }
 
+// The server refuses what it does not know.
+type By = NonNullable<Routes['GET /usage']['params']['by']>;
+
 export function UsagePage(): JSX.Element {
   const q = route.value.query;
-  const by = q.get('by') ?? 'model',
+  const by = (q.get('by') ?? 'model') as By,
     range = q.get('range') ?? '30';
   const since = q.get('since') ?? (range === 'all' ? null : day(Number(range) - 1));
   const [days, setDays] = useState<UsageReply | null>(null);
@@ -226,7 +230,7 @@ export function UsagePage(): JSX.Element {
     setTitle('Usage');
     hub.want({ list: true, sessions: {} });
     if (!sessions.value.length)
-      get<ListReply>('/sessions', { limit: 500 }).then(
+      get('/sessions', { limit: 500 }).then(
         (r) => {
           if (!sessions.value.length) sessions.value = r.sessions;
         },
@@ -237,15 +241,15 @@ export function UsagePage(): JSX.Element {
   const fail = (e: Error): void => setFailed(e.message);
   // The columns are by model, whatever the table is by: so the server breaks a day down.
   useEffect(() => {
-    get<UsageReply>('/usage', { by: 'day', stack: 'model', ...params }).then(setDays, fail);
+    get('/usage', { by: 'day', stack: 'model', ...params }).then(setDays, fail);
   }, [since]);
   useEffect(() => {
-    get<UsageReply>('/usage', { by, ...params }).then((r) => {
+    get('/usage', { by, ...params }).then((r) => {
       setTable(r);
       if (by === 'session') setBySession(r.rows);
     }, fail);
     if (by !== 'session')
-      get<UsageReply>('/usage', { by: 'session', ...params }).then(
+      get('/usage', { by: 'session', ...params }).then(
         (r) => setBySession(r.rows),
         () => undefined,
       );
@@ -259,7 +263,7 @@ export function UsagePage(): JSX.Element {
   const chart = useMemo(() => {
     if (!days?.rows.length) return null;
     const byCost = days.rows.some((r) => (r.cost ?? 0) > 0);
-    const value = (r: UsageRow): number => (byCost ? (r.cost ?? 0) : total(r));
+    const value = (r: UsageSum): number => (byCost ? (r.cost ?? 0) : total(r));
     const stacks = new Map(
       days.rows.map((r) => [r.key, Object.fromEntries(Object.entries(r.stack ?? {}).map(([n, x]) => [n, value(x)]))]),
     );

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import type { ContextFigures, ContextReply } from '../api/types.ts';
 import { count, tokens } from '../model/format.ts';
+import { fields, textOr } from '../model/json.ts';
 import { visible } from '../model/safe.ts';
 import { usualWindow } from '../model/windows.ts';
 
@@ -33,10 +34,12 @@ export function whole(c: ContextReply): { parts: Part[]; used: number; estimate:
   };
 }
 
+export const modelOf = (c: ContextFigures | null): string | null => textOr(fields(c?.model)['modelId'], null);
+
 // How much was sent, of how much: as the session tells, else as models of this name usually take.
 export function windowOf(c: ContextFigures | null): { used: number; limit: number | null } | null {
   const w = c?.window;
-  return w ? { used: w.used, limit: w.limit ?? usualWindow(c!.model?.modelId, w.used) } : null;
+  return w ? { used: w.used, limit: w.limit ?? usualWindow(modelOf(c) ?? undefined, w.used) } : null;
 }
 
 const share = (n: number, of: number): string => {

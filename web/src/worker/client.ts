@@ -1,19 +1,21 @@
 // What the parts ask to be worked out: Markdown, highlighting, diffs, of at most 64 KB. Where it runs is the
 // page's choice: a worker (line.ts), or the page itself (inline.ts) where there can be none.
 
-import type { DiffLine, Node, Run } from './nodes.ts';
+import type { Ask, DiffLine, Node, PatchLine, Run } from './nodes.ts';
 
 export const TEXT_MAX = 64 * 1024;
 const KEPT_MAX = 300;
 
-type Runner = (job: any) => Promise<any>;
-let ask: Runner = () => Promise.resolve(null);
+// What a job comes to is what its kind says (jobs.ts); the asker knows which kind it asked for.
+type Runner = (job: Ask) => Promise<unknown>;
+let run: Runner = () => Promise.resolve(null);
+const ask = <T>(job: Ask): Promise<T | null> => run(job) as Promise<T | null>;
 export function runJobsWith(runner: Runner): void {
-  ask = runner;
+  run = runner;
 }
 
 const kept = new Map<string, unknown>();
-const waiting = new Map<string, ((v: any) => void)[]>();
+const waiting = new Map<string, ((v: never) => void)[]>();
 
 // Answers are kept by what was asked, so that a row that scrolls back is there at once; what is asked twice
 // before the answer is worked out once.
@@ -33,7 +35,7 @@ function cached<T>(key: string, work: () => Promise<T | null>, use: (v: T | null
   void work().then((v) => {
     kept.set(key, v);
     if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
-    for (const f of waiting.get(key) ?? []) f(v);
+    for (const f of waiting.get(key) ?? []) f(v as never);
     waiting.delete(key);
   });
   return undefined;
@@ -57,7 +59,7 @@ export const askDiff = (
     ? null
     : cached(`d${lang}\n${before}\u0000${after}`, () => ask({ job: 'diff', before, after, lang }), use);
 export const askPatch = (
-  lines: any[],
+  lines: PatchLine[],
   lang: string,
   use: (v: DiffLine[] | null) => void,
 ): DiffLine[] | null | undefined =>

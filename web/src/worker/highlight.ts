@@ -110,9 +110,15 @@ function tone(scope: string): string {
   return /^(comment|quote)$/.test(s) ? 'c' : '';
 }
 
-function flatten(root: any): Run[] {
+// The tree that highlight.js makes: scopes with texts in them.
+interface Scope {
+  scope?: string;
+  children: (Scope | string)[];
+}
+
+function flatten(root: Scope): Run[] {
   const out: Run[] = [];
-  const stack: [any, string][] = [[root, '']];
+  const stack: [Scope | string, string][] = [[root, '']];
   while (stack.length) {
     const [node, cls] = stack.pop()!;
     if (typeof node === 'string') {
@@ -120,7 +126,7 @@ function flatten(root: any): Run[] {
       continue;
     }
     const own = node.scope ? tone(String(node.scope)) : cls;
-    for (let i = node.children.length - 1; i >= 0; i--) stack.push([node.children[i], own]);
+    for (let i = node.children.length - 1; i >= 0; i--) stack.push([node.children[i]!, own]);
   }
   return out;
 }
@@ -156,8 +162,8 @@ function cutLong(line: Run[]): Run[] {
 export function runs(text: string, lang: string): Run[] {
   const language = languageOf(lang);
   if (!language) return [['', text]];
-  const result = hljs.highlight(text, { language, ignoreIllegals: true }) as any;
-  return flatten(result._emitter.root ?? result._emitter.rootNode);
+  const result = hljs.highlight(text, { language, ignoreIllegals: true });
+  return flatten((result._emitter as unknown as { root: Scope }).root);
 }
 
 export function highlight(text: string, lang: string): { lang: string; lines: Run[][]; cut: number } {

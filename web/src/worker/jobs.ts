@@ -2,9 +2,9 @@
 import { compare, patchLines } from './diff.ts';
 import { highlight } from './highlight.ts';
 import { markdown } from './markdown.ts';
-import type { Job } from './nodes.ts';
+import type { Ask } from './nodes.ts';
 
-export function run(j: Job): unknown {
+export function run(j: Ask): unknown {
   switch (j.job) {
     case 'markdown':
       return markdown(j.text);

@@ -1,17 +1,25 @@
 // The worker that jobs run in. A job has 400 ms; one that overruns ends the worker, the others go to a new one,
 // and what was asked for is shown as plain text.
 import { runJobsWith } from './client.ts';
-import type { Job } from './nodes.ts';
+import type { Ask, Job } from './nodes.ts';
 
 declare const WORKER_URL: string;
 
 const TIME_MAX = 400,
   START_MAX = 4000;
 
-type Waiting = { job: Job; done: (value: any) => void };
+type Waiting = { job: Job; done: (value: unknown) => void };
+
+// What of Trusted Types is used here; TypeScript does not know them yet.
+interface TrustedTypes {
+  createPolicy(name: string, rules: Policy): Policy;
+}
+interface Policy {
+  createScriptURL(url: string): string;
+}
 
 // The one Trusted Types policy: it makes this worker's address and nothing else.
-const policy = (globalThis as any).trustedTypes?.createPolicy('grove', {
+const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('grove', {
   createScriptURL: (url: string) => {
     if (url !== WORKER_URL) throw new TypeError('not an address of ours');
     return url;
@@ -27,7 +35,7 @@ class Line {
   private warm = false;
   restarts = 0;
 
-  ask(job: any): Promise<any> {
+  ask(job: Ask): Promise<unknown> {
     return new Promise((done) => {
       this.queue.push({ job: { ...job, id: this.next++ }, done });
       this.pump();

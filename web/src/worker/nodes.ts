@@ -29,13 +29,11 @@ export type DiffLine = {
   hi?: [number, number] | undefined;
 };
 
-export type Job =
-  | { id: number; job: 'markdown'; text: string }
-  | { id: number; job: 'code'; text: string; lang: string }
-  | { id: number; job: 'diff'; before: string; after: string; lang: string }
-  | {
-      id: number;
-      job: 'patch';
-      lines: { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string }[];
-      lang: string;
-    };
+export type PatchLine = { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string };
+
+export type Ask =
+  | { job: 'markdown'; text: string }
+  | { job: 'code'; text: string; lang: string }
+  | { job: 'diff'; before: string; after: string; lang: string }
+  | { job: 'patch'; lines: PatchLine[]; lang: string };
+export type Job = Ask & { id: number };

@@ -58,21 +58,99 @@ static int is_listed(struct grove *g, struct grove__root *root, const struct gro
 	return rc;
 }
 
-/* -------------------------------------------------------------------- check */
+/* ------------------------------------------------- the sessions that are asked for */
 
-struct check_all {
+/* What is done with each of them, and with what killed commands left behind. */
+struct visit {
 	struct grove *g;
 	struct grove__root *root;
+	int (*one)(struct visit *v, struct grove__where *at);
+	/* One that cannot be read, as v->d says, does not keep the others from it. */
+	int (*failed)(struct visit *v, const struct grove_key *key);
+	int (*left)(struct visit *v, struct grove_store *st, const struct grove_key *near);
+	struct grove_detail *d;
+	struct grove_detail first;   /* the first failure that is to be returned in the end */
+	int rc;
+};
+
+static int visit_key(void *payload, const struct grove_key *key)
+{
+	struct visit *v = payload;
+	struct grove__where at;
+	int rc;
+
+	grove__fail_clear(v->d);
+	rc = place(v->g, v->root, key, &at, v->d);
+	if (!rc)
+		rc = v->one(v, &at);
+	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || v->d->code != rc)
+		return rc;
+	return v->failed(v, key);
+}
+
+static int visit_sub(void *payload, const struct grove_key *key)
+{
+	struct visit *v = payload;
+	int rc = is_listed(v->g, v->root, key);
+
+	return rc < 0 ? grove__fail_nomem(v->d) : rc ? visit_key(v, key) : 0;
+}
+
+static int visit_root(void *payload, struct grove__root *root, struct grove_detail *d)
+{
+	struct visit *v = payload;
+	int rc;
+
+	v->root = root;
+	rc = grove__store_list(root->store, NULL, visit_key, v, d);
+	rc = rc ? rc : grove__root_list_subs(v->g, root, visit_sub, v, d);
+	return rc ? rc : v->left(v, root->store, NULL);
+}
+
+static int visit_all(struct visit *v)
+{
+	uint64_t hidden = grove__hidden_count(v->g);
+	int rc = grove__roots_ask(v->g, ROOTS_ALL, visit_root, v, v->d);
+
+	if (!rc && v->rc) {
+		*v->d = v->first;
+		return v->rc;
+	}
+	return rc ? rc : grove__hidden_check(v->g, hidden, v->d);
+}
+
+/* `what` NULL: all. */
+static int visit(struct visit *v, const char *what)
+{
+	struct grove__where at;
+	int rc;
+
+	if (!what)
+		return visit_all(v);
+	rc = grove__locate(v->g, what, &at, v->d);
+	if (rc)
+		return rc;
+	if (!at.sub)
+		rc = v->left(v, at.store, &(struct grove_key){ at.project, at.session, "" });
+	if (!rc)
+		return v->one(v, &at);
+	grove__where_release(&at);
+	return rc;
+}
+
+/* -------------------------------------------------------------------- check */
+
+struct checking {
+	struct visit base;
 	grove_problem_fn *fn;
 	void *payload;
 	struct grove_check_result *result;
-	struct grove_detail *d;
 	char *name;                  /* of the session at hand, where it has no path */
 };
 
 static int named(void *payload, const struct grove_problem *p)
 {
-	struct check_all *c = payload;
+	struct checking *c = payload;
 	struct grove_problem named = *p;
 
 	if (!*named.path)
@@ -80,26 +158,27 @@ static int named(void *payload, const struct grove_problem *p)
 	return c->fn(c->payload, &named);
 }
 
-static int check_one(struct check_all *c, struct grove__where *at)
+static int check_one(struct visit *v, struct grove__where *at)
 {
+	struct checking *c = (struct checking *)v;
 	int rc;
 
 	/* what is checked takes hold of the place */
 	c->name = strdup(at->sub ? at->sub : at->session);
-	rc = c->name ? grove__check_empty(at, named, c, c->result) : grove__fail_nomem(c->d);
+	rc = c->name ? grove__check_empty(at, named, c, c->result) : grove__fail_nomem(v->d);
 	if (rc == 1)
-		rc = grove__check(c->g, at, named, c, c->result, c->d);
+		rc = grove__check(v->g, at, named, c, c->result, v->d);
 	free(c->name);
 	grove__where_release(at);
 	return rc;
 }
 
-/* A session that could not be read. */
-static int unreadable(struct check_all *c, const struct grove_key *key)
+static int tell_unreadable(struct visit *v, const struct grove_key *key)
 {
+	struct checking *c = (struct checking *)v;
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_problem p = { .line = 1, .kind = "unreadable", .detail = c->d->message };
-	int rc = grove__store_describe(c->root->store, key, &path);
+	struct grove_problem p = { .line = 1, .kind = "unreadable", .detail = v->d->message };
+	int rc = grove__store_describe(v->root->store, key, &path);
 
 	p.path = path.len ? path.ptr : *key->subpath ? key->subpath : key->session;
 	c->result->files++;
@@ -110,63 +189,11 @@ static int unreadable(struct check_all *c, const struct grove_key *key)
 	return rc;
 }
 
-static int check_key(void *payload, const struct grove_key *key)
+static int check_left(struct visit *v, struct grove_store *st, const struct grove_key *near)
 {
-	struct check_all *c = payload;
-	struct grove__where at;
-	int rc;
+	struct checking *c = (struct checking *)v;
 
-	grove__fail_clear(c->d);
-	rc = place(c->g, c->root, key, &at, c->d);
-	if (!rc)
-		rc = check_one(c, &at);
-	/* one file that cannot be read does not hide the others */
-	if (rc < 0 && rc != GROVE_ENOMEM && rc != GROVE_ECANCELLED && c->d->code == rc)
-		rc = unreadable(c, key);
-	return rc;
-}
-
-static int check_sub(void *payload, const struct grove_key *key)
-{
-	struct check_all *c = payload;
-	int rc = is_listed(c->g, c->root, key);
-
-	return rc < 0 ? grove__fail_nomem(c->d) : rc ? check_key(c, key) : 0;
-}
-
-static int check_what(struct check_all *c, const char *what)
-{
-	struct grove__where at;
-	int rc = grove__locate(c->g, what, &at, c->d);
-
-	if (rc)
-		return rc;
-	if (!at.sub)
-		rc = grove__check_left(at.store, &(struct grove_key){ at.project, at.session, "" }, c->fn,
-				       c->payload, c->result, c->d);
-	if (!rc)
-		return check_one(c, &at);
-	grove__where_release(&at);
-	return rc;
-}
-
-static int check_root(void *payload, struct grove__root *root, struct grove_detail *d)
-{
-	struct check_all *c = payload;
-	int rc;
-
-	c->root = root;
-	rc = grove__store_list(root->store, NULL, check_key, c, d);
-	rc = rc ? rc : grove__root_list_subs(c->g, root, check_sub, c, d);
-	return rc ? rc : grove__check_left(root->store, NULL, c->fn, c->payload, c->result, d);
-}
-
-static int check_all(struct check_all *c)
-{
-	uint64_t hidden = grove__hidden_count(c->g);
-	int rc = grove__roots_ask(c->g, ROOTS_ALL, check_root, c, c->d);
-
-	return rc ? rc : grove__hidden_check(c->g, hidden, c->d);
+	return grove__check_left(st, near, c->fn, c->payload, c->result, v->d);
 }
 
 int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
@@ -174,102 +201,50 @@ int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *p
 {
 	struct grove_check_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	struct check_all c = { .g = g, .fn = fn, .payload = payload, .result = &r, .d = &d };
+	struct checking c = { .base = { .g = g, .one = check_one, .failed = tell_unreadable, .left = check_left, .d = &d },
+			      .fn = fn, .payload = payload, .result = &r };
 	int rc = grove__sized_check(result, grove__fail_clear(&d));
 
 	if (!rc)
-		rc = what ? check_what(&c, what) : check_all(&c);
+		rc = visit(&c.base, what);
 	grove__sized_give(result, &r, sizeof(r));
 	return grove__api_told(g, rc, &d);
 }
 
 /* ---------------------------------------------------------------------- fix */
 
-struct fix_all {
-	struct grove *g;
-	struct grove__root *root;
+struct fixing {
+	struct visit base;
 	const struct grove_fix_options *opt;
 	struct grove_fix_result *result;
-	struct grove_detail *d;
-	struct grove_detail first;   /* the first failure */
-	int rc;
 };
 
-static int fix_one(struct fix_all *f, struct grove__where *at)
+static int fix_one(struct visit *v, struct grove__where *at)
 {
-	int rc = grove__fix_empty(at, f->opt, f->result, f->d);
+	struct fixing *f = (struct fixing *)v;
+	int rc = grove__fix_empty(at, f->opt, f->result, v->d);
 
 	if (rc == 1)
-		rc = grove__fix(f->g, at, f->opt, f->result, f->d);
+		rc = grove__fix(v->g, at, f->opt, f->result, v->d);
 	grove__where_release(at);
 	return rc;
 }
 
-static int fix_key(void *payload, const struct grove_key *key)
+static int keep_first(struct visit *v, const struct grove_key *key)
 {
-	struct fix_all *f = payload;
-	struct grove__where at;
-	int rc;
-
-	grove__fail_clear(f->d);
-	rc = place(f->g, f->root, key, &at, f->d);
-	if (!rc)
-		rc = fix_one(f, &at);
-	/* one that cannot be mended does not keep the others from it */
-	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || f->d->code != rc)
-		return rc;
-	if (!f->rc) {
-		f->rc = rc;
-		f->first = *f->d;
+	(void)key;
+	if (!v->rc) {
+		v->rc = v->d->code;
+		v->first = *v->d;
 	}
 	return 0;
 }
 
-static int fix_sub(void *payload, const struct grove_key *key)
+static int fix_left(struct visit *v, struct grove_store *st, const struct grove_key *near)
 {
-	struct fix_all *f = payload;
-	int rc = is_listed(f->g, f->root, key);
+	struct fixing *f = (struct fixing *)v;
 
-	return rc < 0 ? grove__fail_nomem(f->d) : rc ? fix_key(f, key) : 0;
-}
-
-static int fix_what(struct fix_all *f, const char *what)
-{
-	struct grove__where at;
-	int rc = grove__locate(f->g, what, &at, f->d);
-
-	if (rc)
-		return rc;
-	if (!at.sub)
-		rc = grove__fix_left(at.store, &(struct grove_key){ at.project, at.session, "" }, f->opt, f->result,
-				     f->d);
-	if (!rc)
-		return fix_one(f, &at);
-	grove__where_release(&at);
-	return rc;
-}
-
-static int fix_root(void *payload, struct grove__root *root, struct grove_detail *d)
-{
-	struct fix_all *f = payload;
-	int rc;
-
-	f->root = root;
-	rc = grove__store_list(root->store, NULL, fix_key, f, d);
-	rc = rc ? rc : grove__root_list_subs(f->g, root, fix_sub, f, d);
-	return rc ? rc : grove__fix_left(root->store, NULL, f->opt, f->result, d);
-}
-
-static int fix_all(struct fix_all *f)
-{
-	uint64_t hidden = grove__hidden_count(f->g);
-	int rc = grove__roots_ask(f->g, ROOTS_ALL, fix_root, f, f->d);
-
-	if (!rc && f->rc) {
-		*f->d = f->first;
-		return f->rc;
-	}
-	return rc ? rc : grove__hidden_check(f->g, hidden, f->d);
+	return grove__fix_left(st, near, f->opt, f->result, v->d);
 }
 
 int grove_fix(struct grove *g, const char *what, const struct grove_fix_options *opt,
@@ -278,13 +253,14 @@ int grove_fix(struct grove *g, const char *what, const struct grove_fix_options 
 	struct grove_fix_options o;
 	struct grove_fix_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	struct fix_all f = { .g = g, .opt = &o, .result = &r, .d = &d };
+	struct fixing f = { .base = { .g = g, .one = fix_one, .failed = keep_first, .left = fix_left, .d = &d },
+			    .opt = &o, .result = &r };
 	int rc = grove__sized_begin(&o, sizeof(o), opt, &d);
 
 	if (!rc)
 		rc = grove__sized_check(result, &d);
 	if (!rc)
-		rc = what ? fix_what(&f, what) : fix_all(&f);
+		rc = visit(&f.base, what);
 	grove__sized_give(result, &r, sizeof(r));
 	return grove__api_told(g, rc, &d);
 }

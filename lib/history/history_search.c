@@ -319,19 +319,25 @@ static int fetch(struct grove_history *h, const struct places *p, size_t limit, 
 	return rc;
 }
 
-static int deliver(const struct answer *a, grove_history_fn *fn, void *payload)
+/* Begins one; `reading` is held from then on. Returns 1 if there is nothing to read. */
+static int begin_answer(struct grove_history *h, struct answer *a, struct grove_detail *d)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < a->nr && !rc; i++)
-		rc = fn(payload, &a->entry[i]);
-	return rc;
+	grove__arena_init(&a->texts);
+	pthread_mutex_lock(&h->reading);
+	return begin(h, d);
 }
 
-static void answer_release(struct answer *a)
+/* Ends it with its results; `rc` is what came of looking for them. */
+static int deliver(struct grove_history *h, struct answer *a, int rc, grove_history_fn *fn, void *payload)
 {
+	grove__history_db_rollback(&h->db);
+	pthread_mutex_unlock(&h->reading);
+	rc = rc == 1 ? 0 : rc;
+	for (size_t i = 0; i < a->nr && !rc; i++)
+		rc = fn(payload, &a->entry[i]);
 	grove__arena_release(&a->texts);
 	free(a->entry);
+	return rc;
 }
 
 /* ------------------------------------------------------------------- recent */
@@ -353,24 +359,15 @@ int grove__history_recent(struct grove_history *h, size_t limit, grove_history_f
 
 	if (limit > LIMIT_MOST)
 		limit = LIMIT_MOST;
-	grove__arena_init(&a.texts);
-	pthread_mutex_lock(&h->reading);
-	rc = begin(h, d);
+	rc = begin_answer(h, &a, d);
 	if (!rc && limit) {
 		rc = walk_on(&w, limit);
 		sort_places(&found);
 		if (!rc)
 			rc = fetch(h, &found, limit, &a, d);
 	}
-	grove__history_db_rollback(&h->db);
-	pthread_mutex_unlock(&h->reading);
 	free(found.at);
-	if (rc == 1)
-		rc = 0;
-	if (!rc)
-		rc = deliver(&a, fn, payload);
-	answer_release(&a);
-	return rc;
+	return deliver(h, &a, rc, fn, payload);
 }
 
 /* ------------------------------------------------------------------- search */
@@ -595,23 +592,14 @@ int grove__history_search(struct grove_history *h, const char *query, size_t lim
 	struct answer a = { .nr = 0 };
 	int rc;
 
-	grove__arena_init(&a.texts);
-	pthread_mutex_lock(&h->reading);
-	rc = begin(h, d);
+	rc = begin_answer(h, &a, d);
 	if (!rc && s.limit) {
 		rc = search(&s, query, flags);
 		if (!rc)
 			rc = fetch(h, &s.words, s.limit, &a, d);
 	}
-	grove__history_db_rollback(&h->db);
-	pthread_mutex_unlock(&h->reading);
 	grove__history_match_free(s.m);
 	free(s.words.at);
 	free(s.parts.at);
-	if (rc == 1)
-		rc = 0;
-	if (!rc)
-		rc = deliver(&a, fn, payload);
-	answer_release(&a);
-	return rc;
+	return deliver(h, &a, rc, fn, payload);
 }

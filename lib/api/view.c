@@ -361,9 +361,9 @@ void grove_diff_free(struct grove_diff *d)
 
 int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
-	struct grove_detail d;
+	struct grove_entries_options all = { .size = sizeof(all), .flags = flags & GROVE_LINE_BLOBS };
 
-	return told(v, grove__view_log(inside(v), flags & GROVE_LINE_BLOBS, sink, grove__fail_clear(&d)), &d);
+	return grove_view_entries(v, &all, sink, NULL);
 }
 
 int grove_view_raw(const struct grove_view *v, struct grove_sink sink)

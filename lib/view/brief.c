@@ -11,6 +11,7 @@
 
 /* How many bytes at the start of an image are searched for its size. */
 #define IMAGE_HEAD 65536u
+/* Ids and times are texts too: anything this short stays. */
 #define TEXT_MIN 128u
 
 struct brief {
@@ -18,6 +19,7 @@ struct brief {
 	const char *done;        /* everything before this has been copied */
 	struct grove_slice id;
 	uint64_t max_text;       /* 0: texts stay */
+	bool pointers;           /* references to texts say where in the entry they are */
 	const struct grove__dialect_heads *names;  /* NULL: images stay */
 	unsigned media;          /* images so far */
 	/* The path to the current value: the raw key of a member, or the index of an item. */
@@ -73,12 +75,13 @@ static int refer_to_text(struct brief *b, struct grove_slice string, unsigned de
 {
 	struct grove_buf pointer = GROVE_BUF_INIT;
 	struct grove__out o;
-	int rc = make_pointer(b, depth, &pointer);
+	int rc = b->pointers ? make_pointer(b, depth, &pointer) : 0;
 
 	rc = rc ? rc : begin(b, string, &o);
 	if (!rc) {
 		grove__out_slice(&o, "$ref", b->id);
-		grove__out_slice(&o, "pointer", grove__buf_slice(&pointer));
+		if (b->pointers)
+			grove__out_slice(&o, "pointer", grove__buf_slice(&pointer));
 		grove__out_number(&o, "bytes", b->text.len);
 		grove__out_close(&o, '}');
 		rc = grove__out_finish(&o);
@@ -163,17 +166,32 @@ static int look(struct brief *b, struct grove_slice value, unsigned depth)
 	return rc;
 }
 
+static int shorten(struct brief *b, struct grove_slice value)
+{
+	int rc;
+
+	b->done = value.ptr;
+	if (b->max_text && b->max_text < TEXT_MIN)
+		b->max_text = TEXT_MIN;
+	rc = look(b, value, 0);
+	if (!rc)
+		rc = grove__buf_add(b->out, b->done, (size_t)(value.ptr + value.len - b->done));
+	grove__buf_release(&b->text);
+	return rc;
+}
+
 int grove__brief_entry(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
 		       uint64_t max_text, const struct grove__dialect_heads *media)
 {
-	struct brief b = { .out = out, .done = value.ptr, .id = id };
-	int rc;
+	struct brief b = { .out = out, .id = id, .max_text = max_text, .pointers = true,
+			   .names = media && media->media ? media : NULL };
 
-	b.max_text = max_text && max_text < TEXT_MIN ? TEXT_MIN : max_text;
-	b.names = media && media->media ? media : NULL;
-	rc = look(&b, value, 0);
-	if (!rc)
-		rc = grove__buf_add(out, b.done, (size_t)(value.ptr + value.len - b.done));
-	grove__buf_release(&b.text);
-	return rc;
+	return shorten(&b, value);
+}
+
+int grove__brief_value(struct grove_buf *out, struct grove_slice value, struct grove_slice id, uint64_t max_text)
+{
+	struct brief b = { .out = out, .id = id, .max_text = max_text };
+
+	return shorten(&b, value);
 }

@@ -8,7 +8,7 @@
 #include "dialect/weight.h"
 #include "image/messages.h"
 #include "json/out.h"
-#include "view/snapshot.h"
+#include "view/heads.h"
 
 #include "base/array.h"
 #include "sys/clock.h"
@@ -409,7 +409,7 @@ static int write_message(struct teller *t, struct grove_slice json, uint32_t row
 		struct grove_slice id = is_named(t, row) ? grove__buf_slice(&w->id) : grove__slice(NULL, 0);
 
 		grove__buf_clear(&w->text);
-		grove__out_fail(&w->o, grove__snapshot_shorten(&w->text, json, id, w->max_body));
+		grove__out_fail(&w->o, grove__brief_value(&w->text, json, id, w->max_body));
 		json = grove__buf_slice(&w->text);
 	}
 	grove__out_raw(&w->o, NULL, json);

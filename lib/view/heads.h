@@ -62,6 +62,8 @@ struct grove_slice grove__media_find(const struct grove__dialect_heads *names, s
  */
 int grove__brief_entry(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
 		       uint64_t max_text, const struct grove__dialect_heads *media);
+/* The same for a value of an entry, in a snapshot: the references do not say where in the entry it is. */
+int grove__brief_value(struct grove_buf *out, struct grove_slice value, struct grove_slice id, uint64_t max_text);
 int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
 /* As grove_view_resolve(). */
 int grove__view_resolve(const struct grove_view *v, const char *what, uint32_t *row, struct grove_detail *d);

@@ -7,12 +7,9 @@
 #include "json/out.h"
 #include "view/snapshot.h"
 
-#include "json/value.h"
+#include "view/heads.h"
 
 #include <stdlib.h>
-
-/* Ids and times are strings too: anything this short stays. */
-#define BODY_MIN 128
 
 /* The maximum size that is allocated at once. */
 #define EXPECT_MAX ((size_t)256 << 20)
@@ -103,66 +100,6 @@ static void put_session(struct shot *t)
 
 /* --- entries --- */
 
-static int add_reference(struct grove_buf *out, struct grove_slice id, size_t bytes)
-{
-	struct grove__out o;
-
-	grove__out_init_buf(&o, out);
-	grove__out_open(&o, NULL, '{');
-	grove__out_slice(&o, "$ref", id);
-	grove__out_number(&o, "bytes", bytes);
-	grove__out_close(&o, '}');
-	return grove__out_finish(&o);
-}
-
-/* Returns the end of the string that begins at `p`. */
-static const char *string_end(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\')
-			p++;
-	return p < end ? p + 1 : end;
-}
-
-static bool is_key(const char *p, const char *end)
-{
-	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-		p++;
-	return p < end && *p == ':';
-}
-
-int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
-			    uint64_t max)
-{
-	const char *p = value.ptr, *end = value.ptr + value.len, *done = p;
-	struct grove_buf text = GROVE_BUF_INIT;
-	int rc = 0;
-
-	if (max < BODY_MIN)
-		max = BODY_MIN;
-	while (!rc && (p = p < end ? memchr(p, '"', (size_t)(end - p)) : NULL)) {
-		const char *q = string_end(p, end);
-
-		/*
-		 * escapes only make a string longer: if its raw form is short, so is
-		 * the text
-		 */
-		if ((uint64_t)(q - p) - 2 > max && !is_key(q, end)) {
-			grove__buf_clear(&text);
-			rc = grove__json_text(&text, grove__slice(p, (size_t)(q - p)));
-			if (!rc && text.len > max) {
-				rc = grove__buf_add(out, done, (size_t)(p - done));
-				if (!rc)
-					rc = add_reference(out, id, text.len);
-				done = q;
-			}
-		}
-		p = q;
-	}
-	grove__buf_release(&text);
-	return rc ? rc : grove__buf_add(out, done, (size_t)(end - done));
-}
-
 static int put_entries(struct shot *t)
 {
 	const struct grove__delegation *rules = t->v->image->dialect->delegation;
@@ -185,9 +122,8 @@ static int put_entries(struct shot *t)
 		if (t->opt->flags & GROVE_SNAPSHOT_BLOBS)
 			rc = grove__session_resolve(t->v->session, &value, &whole, t->d);
 		if (!rc && t->opt->max_body) {
-			rc = grove__snapshot_shorten(&shorter, value,
-						     id ? grove__spine_name(id) : grove__slice(NULL, 0),
-						     t->opt->max_body);
+			rc = grove__brief_value(&shorter, value, id ? grove__spine_name(id) : grove__slice(NULL, 0),
+						t->opt->max_body);
 			value = grove__buf_slice(&shorter);
 		}
 		if (!rc && x) {

@@ -31,11 +31,4 @@ const struct grove__delegated *grove__delegations_of(const struct grove__delegat
 /* snapshot.c */
 int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
 			 struct grove_sink sink, struct grove_detail *d);
-/*
- * Appends `value` with its long texts replaced by references to the entry `id`.
- * GROVE_ENOMEM.
- */
-int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
-			    uint64_t max);
-
 #endif

@@ -60,8 +60,6 @@ int grove__view_label(struct grove_view *v, uint32_t row, struct grove_buf *targ
 /* Gets one entry's line; `flags` are as in grove_view_line(). */
 int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
 		     struct grove_detail *d);
-int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink,
-		    struct grove_detail *d);
 int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
 /* `flags`: enum grove_tree_flags */
 int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink,

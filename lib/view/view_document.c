@@ -30,33 +30,6 @@ int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct 
 	return rc;
 }
 
-int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink, struct grove_detail *d)
-{
-	struct grove_buf whole = GROVE_BUF_INIT;
-	struct grove__out o;
-	struct grove__rows rows;
-	struct grove_slice value;
-	uint32_t row;
-	int rc, end;
-
-	grove__out_init(&o, sink);
-	grove__out_open(&o, NULL, '[');
-	grove__rows_init(&rows, v->image, v->log, NULL, v->nr);
-	while (!(rc = grove__rows_next(&rows, &row, &value, d)) && !o.rc) {
-		rc = blobs ? grove__session_resolve(v->session, &value, &whole, d) : 0;
-		if (rc)
-			break;
-		grove__out_newline(&o);
-		grove__out_raw(&o, NULL, value);
-	}
-	grove__rows_release(&rows);
-	grove__buf_release(&whole);
-	grove__out_close(&o, ']');
-	grove__out_str(&o, "\n");
-	end = grove__out_finish(&o);
-	return rc < 0 ? rc : end;
-}
-
 /* Bytes without a checksum are valid only if the log has not changed. */
 static int unchanged(struct grove_view *v, struct grove_detail *d)
 {

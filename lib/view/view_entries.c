@@ -36,12 +36,16 @@ static void window(const struct grove_view *v, const struct grove_entries_option
 	*end = grove__view_row_at(v, to);
 }
 
-/* Chooses the requested rows, at most one more than fit. GROVE_ENOMEM. */
+/* Chooses the requested rows, at most one more than fit; *rows is NULL for all. GROVE_ENOMEM. */
 static int choose(const struct grove_view *v, const struct grove_entries_options *opt, uint32_t **rows,
 		  size_t *nr)
 {
 	uint32_t first, end;
 
+	*rows = NULL;
+	*nr = v->nr;
+	if (!opt->nr_seq && !opt->limit)
+		return 0;
 	window(v, opt, &first, &end);
 	*nr = 0;
 	*rows = malloc(((size_t)(end > first ? end - first : 0) + 1) * sizeof(**rows));

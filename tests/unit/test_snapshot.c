@@ -14,6 +14,7 @@
 #include "dialect/dialect.h"
 #include "json/scan.h"
 #include "json/value.h"
+#include "view/heads.h"
 #include "view/snapshot.h"
 
 static struct grove_slice snapshot(struct world *w, struct grove_view *v,
@@ -159,10 +160,10 @@ static void long_values_become_references_and_keys_never_do(void **state)
 	snprintf(want, sizeof(want),
 		 "{\"%s\" : \"short\",\"b\":[{\"$ref\":\"id\",\"bytes\":200},{\"c\":{\"$ref\":\"id\",\"bytes\":200}}]}",
 		 key);
-	assert_int_equal(grove__snapshot_shorten(&out, text(in), text("id"), 199), 0);
+	assert_int_equal(grove__brief_value(&out, text(in), text("id"), 199), 0);
 	assert_string_equal(out.ptr, want);
 	grove__buf_clear(&out);
-	assert_int_equal(grove__snapshot_shorten(&out, text(in), text("id"), 200), 0);
+	assert_int_equal(grove__brief_value(&out, text(in), text("id"), 200), 0);
 	assert_string_equal(out.ptr, in);
 	/* 128 escapes are 128 bytes of text, and so is the least that is replaced */
 	grove__buf_clear(&out);
@@ -170,7 +171,7 @@ static void long_values_become_references_and_keys_never_do(void **state)
 	for (int i = 0; i < 128; i++)
 		memcpy(in + 1 + 2 * i, "\\\"", 2);
 	memcpy(in + 257, "\"", 2);
-	assert_int_equal(grove__snapshot_shorten(&out, text(in), text("id"), 1), 0);
+	assert_int_equal(grove__brief_value(&out, text(in), text("id"), 1), 0);
 	assert_string_equal(out.ptr, in);
 	grove__buf_release(&out);
 }

@@ -36,8 +36,8 @@ static void count(struct tally *t, enum grove__json_verdict v, const struct grov
 		return;
 	}
 	t->values++;
-	for (uint32_t m = l->seen; m; m &= m - 1)
-		t->spans += l->span[__builtin_ctz(m)].len;
+	for (uint64_t m = l->seen; m; m &= m - 1)
+		t->spans += l->span[__builtin_ctzll(m)].len;
 }
 
 static void by_kernel(const char *p, size_t len, struct tally *t)

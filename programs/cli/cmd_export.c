@@ -225,7 +225,11 @@ int cmd_export(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--format is missing: html, md or json");
 	x.format = (enum export_format)format;
 	if (clean) {
-		redactor_init(&r, getenv("HOME"));
+		int rc = redactor_init(&r, getenv("HOME"));
+
+		if (rc)
+			return cli_error(c, rc, rc == GROVE_ENOTSUP ? "redaction is not built in: this grove was built without PCRE2"
+							      : "out of memory");
 		x.redactor = &r;
 	}
 	s = cli_open_read(c, argv[0], GROVE_OPEN_READ);

@@ -102,7 +102,13 @@ int get_export(struct request *r)
 	if (format == EXPORT_HTML && !find_page().len)
 		return reply_fail_status(r, 501, GROVE_ENOTSUP,
 					 "this server was built without the viewer, which HTML needs");
-	rc = hold_state(r, &h, &v);
+	rc = clean ? redactor_init(&redactor, getenv("HOME")) : 0;
+	if (rc == GROVE_ENOTSUP)
+		return reply_fail_status(r, 501, rc, "redaction is not built in: this server was built without PCRE2");
+	if (!rc)
+		rc = hold_state(r, &h, &v);
+	if (rc < 0)
+		return rc;
 	/*
 	 * sub-agents' transcripts are files of their own, which the ETag of the log does
 	 * not cover
@@ -115,7 +121,6 @@ int get_export(struct request *r)
 	if (!rc)
 		rc = set_up(r, h, v, (enum export_format)format, &x);
 	if (!rc) {
-		redactor_init(&redactor, getenv("HOME"));
 		x.redactor = clean ? &redactor : NULL;
 		name_file(r, h, x.format);
 		rc = write_export(r, h, &x);

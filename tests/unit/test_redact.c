@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "kit/export/redact.h"
+#include "kit/export/rules.h"
 
 #define A20 "a1b2c3d4e5f6g7h8i9j0"
 #define A40 A20 A20
@@ -310,6 +311,152 @@ static void it_tells_what_it_replaced(void **state)
 	grove_buf_release(&words);
 }
 
+/* ------------------------------------------------------- data/secrets.rules */
+
+/* Appends an example: <a20> and the like become characters; what is in « » is replaced in `out`. */
+static void expand(const char *text, size_t len, const char *name, struct grove_buf *in, struct grove_buf *out)
+{
+	static const struct {
+		char sign;
+		const char *of;
+	} runs[] = { { 'a', A20 }, { 'm', M20 }, { 'x', "0123456789abcdef" }, { 'u', U16 }, { 'd', "1234567890" } };
+	const char *end = text + len;
+	int whole = !memmem(text, len, "«", 2), inside = whole && name;
+	char words[64];
+
+	snprintf(words, sizeof(words), "[redacted:%s]", name ? name : "");
+	if (inside)
+		grove_buf_add(out, grove_str(words));
+	for (const char *p = text; p < end; p++) {
+		struct grove_slice s = { p, 1 };
+		size_t run = 0;
+		unsigned nr = 0;
+		int used = 0;
+
+		if (end - p > 1 && (!memcmp(p, "«", 2) || !memcmp(p, "»", 2))) {
+			inside = !memcmp(p, "«", 2);
+			if (inside)
+				grove_buf_add(out, grove_str(words));
+			p++;
+			continue;
+		}
+		for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++)
+			if (end - p > 3 && p[0] == '<' && p[1] == runs[i].sign && sscanf(p + 2, "%u>%n", &nr, &used) == 1 && used)
+				run = i + 1;
+		if (run && nr) {
+			for (sscanf(p + 2, "%u>%n", &nr, &used); nr; nr--) {
+				const char *of = runs[run - 1].of;
+
+				s = (struct grove_slice){ of + (nr % strlen(of)), 1 };
+				grove_buf_add(in, s);
+				if (!inside)
+					grove_buf_add(out, s);
+			}
+			p += 1 + used;
+			continue;
+		}
+		if (*p == '\\' && end - p > 1 && (p[1] == 'n' || p[1] == 't')) {
+			s.ptr = p[1] == 'n' ? "\n" : "\t";
+			p++;
+		}
+		grove_buf_add(in, s);
+		if (!inside)
+			grove_buf_add(out, s);
+	}
+}
+
+static void check_example(struct grove_slice name, struct grove_slice text, int goes)
+{
+	struct grove_buf in = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
+	char word[40];
+
+	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
+	expand(text.ptr, text.len, goes ? word : NULL, &in, &out);
+	check(in.ptr, goes ? out.ptr : in.ptr);
+	grove_buf_release(&in);
+	grove_buf_release(&out);
+}
+
+static void each_row_is_its_own_test(void **state)
+{
+	struct grove_slice rest = { secrets_rules, secrets_rules_len };
+	unsigned rows = 0;
+
+	(void)state;
+	while (rest.len) {
+		const char *end = memchr(rest.ptr, '\n', rest.len), *p = rest.ptr;
+		struct grove_slice column[5];
+		unsigned nr = 0;
+
+		assert_non_null(end);
+		while (p < end && nr < 5) {
+			const char *tab = memchr(p, '\t', (size_t)(end - p));
+
+			column[nr++] = (struct grove_slice){ p, (size_t)((tab ? tab : end) - p) };
+			for (p = tab ? tab : end; p < end && *p == '\t'; p++)
+				;
+		}
+		if (nr && *rest.ptr != '#' && memcmp(rest.ptr, "let\t", 4)) {
+			assert_int_equal(nr, 5);
+			check_example(column[0], column[3], 1);
+			check_example(column[0], column[4], 0);
+			rows++;
+		}
+		rest.len -= (size_t)(end + 1 - rest.ptr);
+		rest.ptr = end + 1;
+	}
+	assert_true(rows > 150);
+}
+
+/* Values as people choose and programs make them, wherever they are given. */
+static void values_of_all_shapes_go(void **state)
+{
+	static const char *const forms[] = {
+		"DB_PASSWORD=\"%s\"", "export JWT_SECRET='%s'", "SECRET_KEY = '%s'", "{\"passphrase\": \"%s\"}", "{\"t\":\"{\\\"password\\\":\\\"%s\\\"}\"}",
+		"password: '%s'", "passwd = \"%s\"", "'secret' => '%s'", "os.environ[\"API_KEY\"] = \"%s\"", "let api_key: &str = \"%s\";",
+		"const clientSecret: string = '%s'", "client_secret = `%s`", "\"secretKey\":\"%s\"", "apiKey := \"%s\"",
+	};
+	static const char *const values[] = {
+		"Tr0ub4dor&3x&more", "aB(3;k)Lx-and-more", "django-insecure-x@#$%^&*(-_=+)1", "x[4]{y}9-long-one", "p4ss,word|with;all",
+		"a<b>c0d(e)f[g]{h}", "0123456789abcdef.0123", "A1!b2@C3#d4$E5%", "hunter two x and more",
+	};
+	char in[200], out[200];
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(forms) / sizeof(*forms); f++)
+		for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
+			const char *at = strstr(forms[f], "%s");
+
+			snprintf(in, sizeof(in), "%.*s%s%s", (int)(at - forms[f]), forms[f], values[v], at + 2);
+			snprintf(out, sizeof(out), "%.*s[redacted:secret-in-variable]%s", (int)(at - forms[f]), forms[f], at + 2);
+			check(in, out);
+		}
+}
+
+static void more_shapes(void **state)
+{
+	(void)state;
+	check("JWT_SECRET=\"correct horse battery staple\"", "JWT_SECRET=\"[redacted:secret-in-variable]\"");
+	check("SMTP_PASSWORD=Tr0ub4dor&3x", "SMTP_PASSWORD=[redacted:secret-in-variable]");
+	check("A_KEY=abcdefgh1&B_TOKEN=abcdefgh2; echo", "A_KEY=[redacted:secret-in-variable]&B_TOKEN=[redacted:secret-in-variable]; echo");
+	check("mysql -u root -pS3cret shop", "mysql -u root -p[redacted:secret-in-variable] shop");
+	check("\"mysqldump --single-transaction -h db -uroot -p'S3 x'\"", "\"mysqldump --single-transaction -h db -uroot -p'S3 x'\"");
+	check("\"auths\":{\"x\":{\"auth\":\"YW5uOnMzY3JldA==\"}}", "\"auths\":{\"x\":{\"auth\":\"[redacted:secret-in-variable]\"}}");
+	check("    client-key-data: LS0tLS1CRUdJTiBSU0E=", "    client-key-data: [redacted:secret-in-variable]");
+	check("Server=db;User Id=sa;Password=S3cret99;Encrypt=true", "Server=db;User Id=sa;Password=[redacted:secret-in-variable];Encrypt=true");
+	check("jdbc:postgresql://db/x?user=ann&password=s3cret99&ssl=true", "jdbc:postgresql://db/x?user=ann&password=[redacted:secret-in-variable]&ssl=true");
+	check("mongodb+srv://ann:s3cr%40t@c.example/x", "mongodb+srv://ann:[redacted:password-in-url]@c.example/x");
+	check("DATADOG_API_KEY 0123456789abcdef0123456789abcdef", "DATADOG_API_KEY [redacted:secret-in-variable]");
+	/* and what only looks like one */
+	check("{\"password\": {\"type\": \"string\", \"minLength\": 8}}", "{\"password\": {\"type\": \"string\", \"minLength\": 8}}");
+	check("\"token\": \"${{ secrets.NPM_TOKEN2 }}\"", "\"token\": \"${{ secrets.NPM_TOKEN2 }}\"");
+	check("API_KEY=\"$OTHER_KEY_2\" PASSWORD=`cat file2`", "API_KEY=\"$OTHER_KEY_2\" PASSWORD=`cat file2`");
+	check("apiKey: \"https://example.org/page2\"", "apiKey: \"https://example.org/page2\"");
+	check("const token = await getToken(\"abc\", 2)", "const token = await getToken(\"abc\", 2)");
+	check("if (password == \"\" || x2 == \"\")", "if (password == \"\" || x2 == \"\")");
+	check("input_tokens: 1234567890123456, \"cache_read_input_tokens\":1234567890", "input_tokens: 1234567890123456, \"cache_read_input_tokens\":1234567890");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +467,9 @@ int main(void)
 		cmocka_unit_test(other_text_stays),
 		cmocka_unit_test(base64_stays),
 		cmocka_unit_test(it_tells_what_it_replaced),
+		cmocka_unit_test(each_row_is_its_own_test),
+		cmocka_unit_test(values_of_all_shapes_go),
+		cmocka_unit_test(more_shapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

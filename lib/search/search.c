@@ -12,6 +12,7 @@
 #include "search/search.h"
 
 #include "base/array.h"
+#include "find/find.h"
 #include "search/search_hits.h"
 #include "search/search_rank.h"
 #include "sys/pool.h"

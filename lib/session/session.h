@@ -2,7 +2,8 @@
 #ifndef GROVE_SESSION_SESSION_H
 #define GROVE_SESSION_SESSION_H
 
-#include "world/world.h"
+#include "find/find.h"
+#include "logs/beside.h"
 
 /*
  * What a session used earlier. Views, and ids that were returned, may point into

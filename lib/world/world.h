@@ -1,8 +1,8 @@
 /*
  * world/world.h: where sessions are.
  *
- * The environment of a caller: its stores (roots), how to find a session by what
- * a user types, and the files that agents leave around their sessions.
+ * The environment of a caller: its stores (roots), and the files that agents leave around
+ * their sessions.
  */
 #ifndef GROVE_WORLD_WORLD_H
 #define GROVE_WORLD_WORLD_H
@@ -148,29 +148,7 @@ struct grove__root *grove__world_root(struct grove *g, const struct grove__diale
 /* Makes a new session id, greater than all before it from this handle. */
 void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40]);
 
-/* locate.c: finds a session by what a user types */
-int grove__locate(struct grove *g, const char *what, struct grove__where *out,
-		  struct grove_detail *d);
-/*
- * The same; if several match, `fn` (may be NULL) gets the first 20 of them before
- * GROVE_EAMBIGUOUS is returned.
- */
-typedef int grove__candidate_fn(void *payload, struct grove__where *at);
-int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
-		     void *payload, struct grove_detail *d);
-/* For what cannot be undone: a session found here is looked for in all other stores, too. */
-int grove__locate_for_good(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d);
-/* … by nothing but its id. */
-int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *out, grove__candidate_fn *fn,
-			  void *payload, struct grove_detail *d);
-int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
-		       struct grove_detail *d);
-/*
- * Appends the id of a session in a root: from its header, or else from its name.
- * Nothing if neither tells. GROVE_ENOMEM.
- */
-int grove__locate_id(struct grove *g, struct grove__root *root, const struct grove_key *key,
-		     struct grove_buf *out);
+/* where.c: where a session is */
 /* Fills in the place of a log in a root. GROVE_ENOMEM. */
 int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
 		      struct grove_detail *d);
@@ -190,6 +168,10 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 int grove__where_writable(const struct grove *g, const struct grove__where *w, struct grove_detail *d);
 
 /* peek.c: what the beginning of a log says */
+
+/* An archive keeps this attachment with each of its sessions (transfer/archive_note.c). */
+#define GROVE__NOTE_NAME ".archive.json"
+
 /*
  * Reads the header as the dialect does. It is not usable if there is none in the
  * first 16 MiB. Its texts are allocated in `keep`.
@@ -261,19 +243,6 @@ int grove__root_belongs(struct grove *g, const struct grove__root *root,
 			const struct grove__dialect *dialect, const char *project,
 			const char *named, const char *cwd);
 
-/* last_session.c: the last session of this terminal */
-/*
- * Finds the session that the dialect's agent last used in this terminal for this
- * (resolved) cwd, and when that was recorded. Returns 1 if there is none.
- */
-int grove__last_session_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
-		      struct grove__where *out, int64_t *time_ns, struct grove_detail *d);
-/* Records it. Callers should ignore failures. Returns 1 if the terminal has no name. */
-int grove__last_session_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
-		       const char *path, struct grove_detail *d);
-/* Deletes the records of all terminals that name the session at this path. Ignores failures. */
-void grove__last_session_forget(struct grove *g, const char *path);
-
 /*
  * live.c: GROVE_ECONFLICT if a process of the agent is using the session, as far
  * as it leaves a trace. Called before existing lines are changed.
@@ -287,38 +256,6 @@ int grove__live_check(struct grove *g, const struct grove__where *at, struct gro
 typedef int grove__live_fn(void *payload, const struct grove__live_check *note, const char *session);
 int grove__live_each(struct grove *g, const struct grove__dialect *dialect, const struct grove__where *at,
 		     grove__live_fn *fn, void *payload);
-
-/* openers.c: as grove_opener_each() */
-int grove__openers(struct grove *g, const char *what, grove_opener_fn *fn, void *payload,
-		   struct grove_detail *d);
-
-/* beside.c: the files that belong to a session */
-
-/* An archive keeps this attachment with each of its sessions (transfer/archive_note.c). */
-#define GROVE__NOTE_NAME ".archive.json"
-
-/*
- * Records that this store uses these blobs, if it must be: files are found in the agents'
- * directories, and what is in memory ends; another store only by its recorded URL.
- */
-int grove__beside_note_blobs(struct grove__blobs *b, const struct grove_store *st, struct grove_detail *d);
-
-/*
- * If `log` is set, it is a log under the session's key with `name` as its subpath,
- * otherwise an attachment. A non-zero result ends the list and is returned.
- */
-typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, bool log);
-/*
- * Lists everything but the session's own log; nothing for a session that has nothing
- * else, or is gone. The names are collected first, so `fn` may change the store.
- */
-int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
-		       void *payload, struct grove_detail *d);
-
-/* Copies all attachments of one log to another. */
-int grove__beside_copy(struct grove_store *from, const struct grove_key *from_key,
-			    struct grove_store *to, const struct grove_key *to_key,
-			    struct grove_detail *d);
 
 /* expiry.c: sessions that agents delete automatically */
 

@@ -1,11 +1,11 @@
 /*
- * world/last_session.c: the last session of this terminal.
+ * find/last_session.c: the last session of this terminal.
  *
  * Some agents leave a record for each terminal, so that "continue" means the session
  * that was there, not the newest one. A record is a convenience: one that is stale or
  * unreadable is ignored.
  */
-#include "world/world.h"
+#include "find/find.h"
 
 #include "sys/file.h"
 #include "sys/temp.h"

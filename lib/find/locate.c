@@ -1,8 +1,8 @@
 /*
- * world/locate.c: finds a session by what a user types: a path, an id, a prefix of an
+ * find/locate.c: finds a session by what a user types: a path, an id, a prefix of an
  * id, or "last".
  */
-#include "world/world.h"
+#include "find/find.h"
 
 #include "base/array.h"
 #include "sys/file.h"

@@ -1,10 +1,10 @@
 /*
- * world/openers.c: who has sessions open.
+ * find/openers.c: who has sessions open.
  *
  * Two traces: a descriptor of the session's file, and the record that an agent leaves
  * which opens its file for each line. Our own process does not count.
  */
-#include "world/world.h"
+#include "find/find.h"
 
 #include "sys/alive.h"
 #include "sys/openers.h"

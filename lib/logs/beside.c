@@ -1,11 +1,11 @@
 /*
- * world/beside.c: what belongs to a session, besides its own log.
+ * logs/beside.c: what belongs to a session, besides its own log.
  *
  * These are attachments, and logs: the transcripts of sub-agents. For files, both are
  * in one directory, and a list of attachments includes them all; a database
  * distinguishes them, and has a list for each.
  */
-#include "world/world.h"
+#include "logs/beside.h"
 
 #include "base/array.h"
 #include "blob/blob.h"

@@ -6,6 +6,7 @@
  * distinguishes them, and has a list for each.
  */
 #include "logs/beside.h"
+#include "logs/logs.h"
 
 #include "base/array.h"
 #include "blob/blob.h"
@@ -44,10 +45,13 @@ static int attached(void *payload, const char *name, uint64_t size)
 	return add(l, name, size, l->files && grove__jsonl_has_suffix(name));
 }
 
-static int sub(void *payload, const struct grove_key *key)
+static int sub(void *payload, struct grove__root *root, const struct grove_key *key,
+	       const struct grove_store_log_stat *st)
 {
 	struct listing *l = payload;
 
+	(void)root;
+	(void)st;
 	return strcmp(key->session, l->key->session) ? 0 : add(l, key->subpath, 0, true);
 }
 
@@ -62,10 +66,12 @@ int grove__beside_list(struct grove_store *st, const struct grove_key *key, grov
 		       void *payload, struct grove_detail *d)
 {
 	struct listing l = { .key = key, .files = grove__store_traits(st).paths, .d = d };
+	struct grove__root root = { .store = st };
+	struct grove__logs_which logs = { .only = &root, .project = key->project, .copies = true, .subs = LOGS_ONLY_SUBS };
 	int rc = grove__store_attach_list(st, key, attached, &l, d);
 
 	if (!rc && !l.files)
-		rc = grove__store_list_subs(st, key->project, sub, &l, d);
+		rc = grove__logs_walk(NULL, &logs, sub, &l, d);
 	if (rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP)
 		rc = 0;
 	for (size_t i = 0; i < l.nr && !rc; i++)

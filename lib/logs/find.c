@@ -86,7 +86,10 @@ void grove__logs_look(struct grove__log_at *at, struct grove__sys_dir *near)
 	struct grove__sys_stat st;
 	bool link;
 
-	if (at->is_surveyed || !*at->path || grove__sys_dir_lstat(near, at->path, &st))
+	if (at->is_surveyed)
+		return;
+	at->is_file = false;
+	if (!*at->path || grove__sys_dir_lstat(near, at->path, &st))
 		return;
 	link = st.type == SYS_LINK;
 	if (link && grove__sys_stat(at->path, &st))
@@ -179,6 +182,14 @@ static int by_name(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
+static int by_key(const void *x, const void *y)
+{
+	const struct grove__log_at *a = x, *b = y;
+	int c = strcmp(a->project, b->project);
+
+	return c ? c : strcmp(a->session, b->session);
+}
+
 static int by_text(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
@@ -257,6 +268,8 @@ int grove__logs_find(struct grove__logs *l, struct grove *g, const struct grove_
 		rc = grove__fail(d, GROVE_ETOOBIG, NULL, "too many sessions");
 	if (!rc && l->nr && which->sorted)
 		sort(l);
+	if (!rc && l->nr && which->by_key)
+		qsort(l->logs, l->nr, sizeof(*l->logs), by_key);
 	grove__buf_release(&f.name);
 	grove__buf_release(&f.path);
 	return rc;

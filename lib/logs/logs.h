@@ -31,6 +31,7 @@ struct grove__logs_which {
 	enum grove__logs_subs subs;
 	enum grove__logs_tell tell;
 	bool sorted;                     /* find: by name, and each name once, though stores may overlap */
+	bool by_key;                     /* find: by project and session */
 	bool look;                       /* find: examines files, see grove__logs_look() */
 };
 
@@ -40,6 +41,13 @@ typedef int grove__logs_fn(void *payload, struct grove__root *root, const struct
 /* walk.c: asks the roots one after the other, as grove__roots_ask(); a single one is only asked. */
 int grove__logs_walk(struct grove *g, const struct grove__logs_which *which, grove__logs_fn *fn, void *payload,
 		     struct grove_detail *d);
+
+/*
+ * there.c: checks that the stores that were given exist, as far as they are files or
+ * directories. GROVE_ENOTFOUND for one that does not, or for a directory with files but no
+ * sessions. An empty one is a store.
+ */
+int grove__logs_there(struct grove *g, struct grove_detail *d);
 
 /* One log. */
 struct grove__log_at {
@@ -54,6 +62,11 @@ struct grove__log_at {
 	bool is_empty;                   /* a file without a byte */
 	bool linked;                     /* a link, or a file that has other names */
 };
+
+static inline struct grove_key grove__logs_key(const struct grove__log_at *at)
+{
+	return (struct grove_key){ at->project, at->session, at->sub };
+}
 
 struct grove__logs {
 	struct grove__log_at *logs;

@@ -3,6 +3,42 @@
  */
 #include "logs/logs.h"
 
+#include "sys/file.h"
+
+/* In which other root is a log with this name? */
+static bool is_elsewhere(const struct grove *g, const struct grove__root *archive, const char *project, size_t len,
+			 const char *session)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool found = false;
+
+	for (size_t i = 0; i < g->nr_roots && !found; i++) {
+		const struct grove__root *r = &g->roots[i];
+
+		if (r == archive || r->archive || !r->dir)
+			continue;
+		grove__buf_clear(&path);
+		found = !grove__buf_addf(&path, "%s/%.*s/%s", r->dir, (int)len, project, session) &&
+			!grove__sys_stat(path.ptr, &st) && st.size;
+	}
+	grove__buf_release(&path);
+	return found;
+}
+
+/* An archive has the keys of its sources, or PROJECT~2 where two sources have the same. */
+static bool is_copy(const struct grove *g, const struct grove__root *root, const struct grove_key *key)
+{
+	const char *mark = strrchr(key->project, '~');
+
+	if (!root->archive)
+		return false;
+	if (is_elsewhere(g, root, key->project, strlen(key->project), key->session))
+		return true;
+	return mark && mark[1] && mark[1 + strspn(mark + 1, "0123456789")] == '\0' &&
+	       is_elsewhere(g, root, key->project, (size_t)(mark - key->project), key->session);
+}
+
 struct walk {
 	struct grove *g;
 	const struct grove__logs_which *which;
@@ -17,7 +53,7 @@ static int pass_on(struct walk *w, const struct grove_key *key, const struct gro
 	/* a survey has them all */
 	if (*key->subpath ? w->subs == LOGS_SESSIONS : w->subs == LOGS_ONLY_SUBS)
 		return 0;
-	if (!w->which->copies && grove__root_is_copy(w->g, w->root, key))
+	if (!w->which->copies && is_copy(w->g, w->root, key))
 		return 0;
 	return w->fn(w->payload, w->root, key, st);
 }
@@ -34,21 +70,19 @@ static int surveyed(void *payload, const struct grove_key *key, const struct gro
 
 static int choose_subs(struct walk *w, struct grove_detail *d)
 {
-	const struct grove__root *root = w->root;
-	bool yes = false;
-	int rc;
+	const struct grove__dialect *dialect = w->g && w->g->forced ? w->g->forced : w->root->dialect;
+	bool listed = w->which->subs == LOGS_LISTED_SUBS;
 
 	w->subs = w->which->subs;
-	if (w->subs == LOGS_ALL_SUBS && root->flat)
+	if (w->root->flat && w->subs != LOGS_ONLY_SUBS)
 		w->subs = LOGS_SESSIONS;
-	if (w->subs != LOGS_LISTED_SUBS)
-		return 0;
-	w->subs = LOGS_SESSIONS;
-	if (root->archive && !w->which->copies)
-		return 0;
-	rc = grove__root_lists_subs(w->g, w->root, &yes, d);
-	w->subs = yes ? LOGS_ALL_SUBS : LOGS_SESSIONS;
-	return rc;
+	else if (listed && w->root->archive && !w->which->copies)
+		w->subs = LOGS_SESSIONS;
+	else if (listed && !dialect && grove__peek_root_likely(w->g, w->root, "", &dialect))
+		return grove__fail_nomem(d);
+	else if (listed)
+		w->subs = dialect->list.with_subagents ? LOGS_ALL_SUBS : LOGS_SESSIONS;
+	return 0;
 }
 
 static int walk_root(void *payload, struct grove__root *root, struct grove_detail *d)

@@ -73,14 +73,18 @@ struct visit {
 	int rc;
 };
 
-static int visit_key(void *payload, const struct grove_key *key)
+static int visit_key(void *payload, struct grove__root *root, const struct grove_key *key,
+		     const struct grove_store_log_stat *st)
 {
 	struct visit *v = payload;
 	struct grove__where at;
-	int rc;
+	int rc = *key->subpath ? is_listed(v->g, root, key) : 1;
 
+	(void)st;
+	if (rc <= 0)
+		return rc ? grove__fail_nomem(v->d) : 0;
 	grove__fail_clear(v->d);
-	rc = place(v->g, v->root, key, &at, v->d);
+	rc = place(v->g, root, key, &at, v->d);
 	if (!rc)
 		rc = v->one(v, &at);
 	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || v->d->code != rc)
@@ -88,22 +92,14 @@ static int visit_key(void *payload, const struct grove_key *key)
 	return v->failed(v, key);
 }
 
-static int visit_sub(void *payload, const struct grove_key *key)
-{
-	struct visit *v = payload;
-	int rc = is_listed(v->g, v->root, key);
-
-	return rc < 0 ? grove__fail_nomem(v->d) : rc ? visit_key(v, key) : 0;
-}
-
 static int visit_root(void *payload, struct grove__root *root, struct grove_detail *d)
 {
 	struct visit *v = payload;
+	struct grove__logs_which all = { .only = root, .copies = true, .subs = LOGS_LISTED_SUBS };
 	int rc;
 
 	v->root = root;
-	rc = grove__store_list(root->store, NULL, visit_key, v, d);
-	rc = rc ? rc : grove__root_list_subs(v->g, root, visit_sub, v, d);
+	rc = grove__logs_walk(v->g, &all, visit_key, v, d);
 	return rc ? rc : v->left(v, root->store, NULL);
 }
 

@@ -17,7 +17,7 @@ int grove_stores_exist(struct grove *g)
 {
 	struct grove_detail d;
 
-	return grove__api_told(g, grove__root_all_there(g, grove__fail_clear(&d)), &d);
+	return grove__api_told(g, grove__logs_there(g, grove__fail_clear(&d)), &d);
 }
 
 static bool is_there(const char *dir)

@@ -28,7 +28,8 @@ static bool fits(const struct asking *a, const char *cwd)
 	return same;
 }
 
-static int ask_beside(void *payload, const struct grove_key *key)
+static int ask_beside(void *payload, struct grove__root *root, const struct grove_key *key,
+		      const struct grove_store_log_stat *st)
 {
 	struct asking *a = payload;
 	struct grove__plan *p = a->p;
@@ -37,6 +38,8 @@ static int ask_beside(void *payload, const struct grove_key *key)
 	struct grove_store_log *log = NULL;
 	struct grove_detail why;
 
+	(void)root;
+	(void)st;
 	if (!strcmp(key->session, p->at->session))
 		return 0;
 	grove__arena_init(&keep);
@@ -67,6 +70,8 @@ static int guess(struct asking *a, const char *root, struct grove_slice rest)
 static int find_cwd(struct asking *a)
 {
 	struct grove__plan *p = a->p;
+	struct grove__root root = { .store = p->at->store };
+	struct grove__logs_which beside = { .only = &root, .project = p->at->project, .copies = true };
 	struct grove_slice n = a->place;
 	struct grove_detail why;
 	int rc = 0;
@@ -74,7 +79,7 @@ static int find_cwd(struct asking *a)
 	if (fits(a, p->g->cwd))
 		return grove__buf_add_str(&a->cwd, p->g->cwd);
 	grove__fail_clear(&why);
-	grove__store_list(p->at->store, p->at->project, ask_beside, a, &why);
+	grove__logs_walk(p->g, &beside, ask_beside, a, &why);
 	if (!a->cwd.len && n.len >= 4 && grove__slice_starts(n, "--"))
 		rc = guess(a, "/", grove__slice(n.ptr + 2, n.len - 4));
 	if (!rc && !a->cwd.len && n.len && n.ptr[0] == '-')

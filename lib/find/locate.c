@@ -292,7 +292,8 @@ static bool id_in_name(const struct search *s, const char *file, const struct gr
 	return false;
 }
 
-static int try_key(void *payload, const struct grove_key *key)
+static int try_key(void *payload, struct grove__root *root, const struct grove_key *key,
+		   const struct grove_store_log_stat *st)
 {
 	struct search *s = payload;
 	const struct grove__dialect *dialect = s->g->forced ? s->g->forced : s->root->dialect;
@@ -303,6 +304,8 @@ static int try_key(void *payload, const struct grove_key *key)
 	enum rank rank;
 	int rc = try_agent(s, key, file);
 
+	(void)root;
+	(void)st;
 	if (rc <= 0)
 		return rc;
 	rc = 0;
@@ -466,46 +469,23 @@ static long take_store_mark(char *what)
 	return n;
 }
 
-/* A search among the roots that have this mark (negative: any), in one of three ways. */
+/* A search among the roots that have this mark (negative: any). */
 struct pass {
 	struct search *s;
+	struct grove__logs_which which;
 	long mark;
-	int (*ask)(struct search *s, struct grove_detail *d);
 };
-
-static int by_name(struct search *s, struct grove_detail *d)
-{
-	return grove__root_list(s->g, s->root, try_key, s, d);
-}
-
-/* There are many logs of sub-agents, and some have to be opened: only if necessary. */
-static int by_agent(struct search *s, struct grove_detail *d)
-{
-	int rc = s->root->flat || s->root->archive ? 0
-							: grove__store_list_subs(s->root->store, NULL, try_key, s, d);
-
-	return rc == GROVE_ENOTSUP ? 0 : rc;
-}
-
-/* A renamed file is recognized only by its header, which lists show. */
-static int by_header(struct search *s, struct grove_detail *d)
-{
-	int rc;
-
-	s->by_header = true;
-	rc = by_name(s, d);
-	s->by_header = false;
-	return rc;
-}
 
 static int ask_root(void *payload, struct grove__root *root, struct grove_detail *d)
 {
 	struct pass *p = payload;
+	int rc;
 
-	p->s->root = root;
 	if (p->mark >= 0 && grove__where_store_mark(root->store) != (unsigned)p->mark)
 		return 0;
-	return p->ask(p->s, d);
+	p->s->root = p->which.only = root;
+	rc = grove__logs_walk(p->s->g, &p->which, try_key, p->s, d);
+	return rc == GROVE_ENOTSUP && p->which.subs ? 0 : rc;
 }
 
 /* What has exactly this id is the session that is meant, whatever has an id that begins so. */
@@ -523,12 +503,17 @@ static bool found_exactly(const struct search *s)
  */
 static int look_everywhere(struct search *s, long mark)
 {
-	static int (*const ways[])(struct search *s, struct grove_detail *d) = { by_name, by_agent, by_header };
+	enum { BY_NAME, BY_AGENT, BY_HEADER, WAYS };
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && !rc && !s->nr; i++) {
-		struct pass p = { s, mark, ways[i] };
+	for (int way = 0; way < WAYS && !rc && !s->nr; way++) {
+		struct pass p = { .s = s, .mark = mark };
 
+		/* there are many logs of sub-agents, and some have to be opened: only if necessary */
+		if (way == BY_AGENT)
+			p.which = (struct grove__logs_which){ .subs = LOGS_ONLY_SUBS, .no_archives = true };
+		/* a renamed file is recognized only by its header, which lists show */
+		s->by_header = way == BY_HEADER;
 		rc = grove__roots_ask(s->g, ROOTS_HERE, ask_root, &p, s->d);
 		if (!rc && (s->thoroughly || !found_exactly(s)))
 			rc = grove__roots_ask(s->g, ROOTS_ELSEWHERE, ask_root, &p, s->d);

@@ -43,7 +43,6 @@ struct archiver {
 	struct grove_detail *d;
 	struct todo *todo;
 	size_t nr, cap;
-	struct grove__root *root;        /* whose keys are being collected */
 	const struct grove__expiry *expiry;
 	int64_t before;                  /* only what expires before this time */
 };
@@ -335,13 +334,13 @@ static int add_todo(struct archiver *a, struct todo t)
 }
 
 /* True if its agent will delete it soon. */
-static bool is_due(const struct archiver *a, const struct grove_key *key)
+static bool is_due(const struct archiver *a, struct grove_store *from, const struct grove_key *key)
 {
 	struct grove_store_log_stat st;
 	struct grove_store_log *log;
 	int64_t when;
 
-	if (grove__log_open(&log, a->root->store, key, GROVE_STORE_READ, NULL))
+	if (grove__log_open(&log, from, key, GROVE_STORE_READ, NULL))
 		return false;
 	when = grove__log_stat(log, &st, NULL)
 		       ? GROVE_NO_TIME
@@ -351,23 +350,25 @@ static bool is_due(const struct archiver *a, const struct grove_key *key)
 	return when != GROVE_NO_TIME && when < a->before;
 }
 
-static int add_key(void *payload, const struct grove_key *key)
+static int add_key(void *payload, struct grove__root *root, const struct grove_key *key,
+		   const struct grove_store_log_stat *st)
 {
 	struct archiver *a = payload;
 
-	if (a->expiry && !is_due(a, key))
+	(void)st;
+	if (a->expiry && !is_due(a, root->store, key))
 		return 0;
-	return add_todo(a, (struct todo){ .root = a->root, .from = a->root->store,
+	return add_todo(a, (struct todo){ .root = root, .from = root->store,
 					  .project = strdup(key->project),
 					  .session = strdup(key->session) });
 }
 
 static int add_root(struct archiver *a, struct grove__root *root)
 {
+	struct grove__logs_which which = { .only = root };
 	struct grove__expiry e = { 0 };
 	int rc = 0;
 
-	a->root = root;
 	a->expiry = NULL;
 	if (a->opt->flags & GROVE_ARCHIVE_EXPIRING) {
 		rc = grove__expiry_of(a->g, root, &e, a->d);
@@ -375,7 +376,7 @@ static int add_root(struct archiver *a, struct grove__root *root)
 			return rc;
 		a->expiry = &e;
 	}
-	rc = grove__root_list(a->g, root, add_key, a, a->d);
+	rc = grove__logs_walk(a->g, &which, add_key, a, a->d);
 	a->expiry = NULL;
 	grove__expiry_release(&e);
 	return rc;

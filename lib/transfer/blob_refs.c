@@ -410,34 +410,25 @@ static int scan_attached(void *payload, const char *name, uint64_t size)
 	return rc == GROVE_ENOTFOUND ? 0 : rc;
 }
 
-struct storing {
-	struct scan *s;
-	struct grove_store *store;
-};
-
-/* Searches a log, a session's own or one that belongs to it. */
-static int scan_one(void *payload, const struct grove_key *key)
+/* Searches a log, and what is attached to that of a session. */
+static int scan_key(void *payload, struct grove__root *root, const struct grove_key *key,
+		    const struct grove_store_log_stat *st)
 {
-	struct storing *x = payload;
+	struct scan *s = payload;
+	struct attached a = { s, root->store, key };
 	struct grove_store_log *log;
-	int rc = grove__log_open(&log, x->store, key, GROVE_STORE_READ, x->s->d);
+	int rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, s->d);
 
-	if (rc)
-		return rc == GROVE_ENOTFOUND ? 0 : rc;
-	rc = scan_log(x->s, log);
-	grove__log_close(log);
-	return rc;
-}
-
-static int scan_key(void *payload, const struct grove_key *key)
-{
-	struct storing *x = payload;
-	struct attached a = { x->s, x->store, key };
-	int rc = scan_one(x, key);
-
-	if (rc)
+	(void)st;
+	if (!rc) {
+		rc = scan_log(s, log);
+		grove__log_close(log);
+	} else if (rc == GROVE_ENOTFOUND) {
+		rc = 0;
+	}
+	if (rc || *key->subpath)
 		return rc;
-	rc = grove__store_attach_list(x->store, key, scan_attached, &a, x->s->d);
+	rc = grove__store_attach_list(root->store, key, scan_attached, &a, s->d);
 	return rc == GROVE_ENOTSUP || rc == GROVE_ENOTFOUND ? 0 : rc;
 }
 
@@ -445,10 +436,10 @@ static int scan_key(void *payload, const struct grove_key *key)
 
 static int scan_store(struct scan *s, struct grove_store *store)
 {
-	struct storing x = { s, store };
-	int rc = grove__store_list(store, NULL, scan_key, &x, s->d);
+	struct grove__root root = { .store = store };
+	struct grove__logs_which all = { .only = &root, .copies = true, .subs = LOGS_ALL_SUBS };
 
-	return rc ? rc : grove__store_list_subs(store, NULL, scan_one, &x, s->d);
+	return grove__logs_walk(s->g, &all, scan_key, s, s->d);
 }
 
 static int scan_roots(struct scan *s, const struct grove *g)
@@ -576,7 +567,7 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 	if (!grove__sys_stat(blobs_dir, &st))
 		s.skip = (struct place){ st.dev, st.ino };
 	/* a list treats a store that does not exist as empty */
-	rc = grove__root_all_there(g, d);
+	rc = grove__logs_there(g, d);
 	if (!rc)
 		rc = scan_roots(&s, g);
 	if (!rc)

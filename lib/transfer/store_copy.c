@@ -17,7 +17,7 @@ static int copy_one(struct grove *g, struct grove__opened_store *from, struct gr
 	struct grove_buf source = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
 	struct grove__copy_job in = {
 		.g = g, .root_dir = from->root.dir, .from = from->root.store, .to = to->root.store,
-		.key = from->keys[i], .go_on = true, .done = i, .total = from->nr,
+		.key = grove__logs_key(&from->found.logs[i]), .go_on = true, .done = i, .total = from->found.nr,
 	};
 	struct grove_archived out = { 0 };
 	struct grove_detail why;
@@ -61,8 +61,8 @@ int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_
 		rc = grove__stores_lasts(to, d);
 	if (!rc)
 		rc = grove__stores_open(&b, g, to, false, d);
-	for (size_t i = 0; i < a.nr && !rc; i++) {
-		rc = grove__stores_go_on(g, i, a.nr, d);
+	for (size_t i = 0; i < a.found.nr && !rc; i++) {
+		rc = grove__stores_go_on(g, i, a.found.nr, d);
 		if (!rc)
 			rc = copy_one(g, &a, &b, i, told, payload, result, d);
 	}

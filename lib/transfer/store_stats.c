@@ -201,9 +201,9 @@ int grove__store_stats(struct grove *g, const char *url, struct grove_store_stat
 	if (!c.out)
 		return grove__fail_nomem(d);
 	rc = grove__stores_open(&c.opened, g, url, true, d);
-	for (size_t i = 0; i < c.opened.nr && !rc; i++) {
-		c.key = c.opened.keys[i];
-		rc = grove__stores_go_on(g, i, c.opened.nr, d);
+	for (size_t i = 0; i < c.opened.found.nr && !rc; i++) {
+		c.key = grove__logs_key(&c.opened.found.logs[i]);
+		rc = grove__stores_go_on(g, i, c.opened.found.nr, d);
 		if (!rc)
 			rc = count_session(&c);
 	}

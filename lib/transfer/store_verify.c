@@ -231,9 +231,9 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 
 	if (!rc)
 		rc = grove__check_left(v.opened.root.store, NULL, fn, payload, result, d);
-	for (size_t i = 0; i < v.opened.nr && !rc; i++) {
-		v.key = v.opened.keys[i];
-		rc = grove__stores_go_on(g, i, v.opened.nr, d);
+	for (size_t i = 0; i < v.opened.found.nr && !rc; i++) {
+		v.key = grove__logs_key(&v.opened.found.logs[i]);
+		rc = grove__stores_go_on(g, i, v.opened.found.nr, d);
 		if (!rc)
 			rc = verify_session(&v);
 	}

@@ -3,36 +3,10 @@
  */
 #include "transfer/stores.h"
 
-#include "base/array.h"
 #include "sys/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static int by_key(const void *x, const void *y)
-{
-	const struct grove_key *a = x, *b = y;
-	int c = strcmp(a->project, b->project);
-
-	return c ? c : strcmp(a->session, b->session);
-}
-
-static int add_key(void *payload, const struct grove_key *key)
-{
-	struct grove__opened_store *s = payload;
-	struct grove_key *k;
-
-	if (grove__array_room(&s->keys, &s->cap, s->nr, sizeof(*s->keys)))
-		return grove__fail_nomem(s->d);
-	k = &s->keys[s->nr];
-	k->project = grove__arena_dup(&s->names, grove__slice_str(key->project));
-	k->session = grove__arena_dup(&s->names, grove__slice_str(key->session));
-	k->subpath = "";
-	if (!k->project || !k->session)
-		return grove__fail_nomem(s->d);
-	s->nr++;
-	return 0;
-}
 
 /* To writers, a directory that does not exist is an empty store; to readers it is a mistake. */
 static int must_be_there(const char *dir, struct grove_detail *d)
@@ -57,13 +31,12 @@ int grove__stores_lasts(const char *url, struct grove_detail *d)
 int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d)
 {
+	struct grove__logs_which all = { .only = &s->root, .copies = true, .by_key = true };
 	struct grove_buf full = GROVE_BUF_INIT;
 	const char *dir;
 	int rc;
 
 	memset(s, 0, sizeof(*s));
-	grove__arena_init(&s->names);
-	s->d = d;
 	s->root.agent = "grove";
 	rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d) : 0;
 	dir = rc ? NULL : grove__store_dir(full.ptr);
@@ -80,9 +53,7 @@ int grove__stores_open(struct grove__opened_store *s, struct grove *g, const cha
 			s->root.agent = g->roots[i].agent;
 		}
 	if (!rc && list)
-		rc = grove__store_list(s->root.store, NULL, add_key, s, d);
-	if (!rc && s->nr)
-		qsort(s->keys, s->nr, sizeof(*s->keys), by_key);
+		rc = grove__logs_find(&s->found, g, &all, d);
 	grove__buf_release(&full);
 	return rc;
 }
@@ -91,8 +62,7 @@ void grove__stores_close(struct grove__opened_store *s)
 {
 	grove__store_close(s->root.store);
 	free(s->root.dir);
-	free(s->keys);
-	grove__arena_release(&s->names);
+	grove__logs_release(&s->found);
 }
 
 int grove__stores_name(struct grove__opened_store *s, const struct grove_key *key, struct grove_buf *out)

@@ -9,10 +9,7 @@
 /* A store that was opened by its URL, and the sessions in it, by key. */
 struct grove__opened_store {
 	struct grove__root root;         /* its store is ours */
-	struct grove_key *keys;
-	size_t nr, cap;
-	struct grove__arena names;
-	struct grove_detail *d;
+	struct grove__logs found;
 };
 
 /* GROVE_EINVAL for a store that would be gone before anybody could read the copy. */

@@ -405,12 +405,14 @@ static bool has_key(const struct grove__watched *m, const struct grove__watch_gr
 
 #define WATCHED(n) ((struct grove__watched *)(void *)((char *)(n) - offsetof(struct grove__watched, node)))
 
-static int saw(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+static int saw(void *payload, struct grove__root *root, const struct grove_key *key,
+	       const struct grove_store_log_stat *st)
 {
 	struct survey *s = payload;
 	struct grove__log_state now = grove__log_state(st);
 	uint64_t hash = grove__watch_hash(s->w, s->gr, key->project, key->session, key->subpath);
 
+	(void)root;
 	for (struct grove__table_node *n = grove__table_first(&s->w->by_place, hash); n;
 	     n = grove__table_next(n)) {
 		struct grove__watched *m = WATCHED(n);
@@ -432,10 +434,12 @@ static int check_survey(struct grove_watch *w, struct grove__watch_group *gr, bo
 			struct grove_detail *d)
 {
 	struct survey s = { w, gr, d, false };
+	struct grove__root root = { .store = gr->store };
+	struct grove__logs_which all = { .only = &root, .copies = true, .subs = LOGS_ALL_SUBS, .tell = LOGS_STATES };
 	int rc;
 
 	w->pass++;
-	rc = grove__store_survey(gr->store, saw, &s, d);
+	rc = grove__logs_walk(w->g, &all, saw, &s, d);
 	*found = s.found;
 	if (rc)
 		return rc;

@@ -189,13 +189,14 @@ static int hear_of(struct listing *l, const char *dir)
 	return 0;
 }
 
-static int saw_file(void *payload, const struct grove_key *key)
+static int saw_file(void *payload, struct grove__root *root, const struct grove_key *key,
+		    const struct grove_store_log_stat *st)
 {
 	struct listing *l = payload;
-	const struct grove__root *root = l->gr->root;
 	struct grove__log_state now;
 	int rc;
 
+	(void)st;
 	grove__buf_clear(&l->path);
 	rc = *key->project ? grove__buf_addf(&l->path, "%s/%s", root->dir, key->project)
 			   : grove__buf_add_str(&l->path, root->dir);
@@ -215,12 +216,13 @@ int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr
 			    struct grove_detail *d)
 {
 	struct listing l = { .w = w, .gr = gr, .d = d };
+	struct grove__logs_which which = { .only = gr->root };
 	int rc = hear_of(&l, gr->root->dir);
 
 	for (int i = 0; i < 2 && !rc; i++) {
 		l.more = false;
 		w->pass++;
-		rc = grove__root_list(w->g, gr->root, saw_file, &l, d);
+		rc = grove__logs_walk(w->g, &which, saw_file, &l, d);
 		if (!l.more)
 			break;
 	}

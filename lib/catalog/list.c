@@ -16,26 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/*
- * There may be a million empty files, which are not sessions. Whenever this many files were
- * found, those among them that are empty are dropped.
- */
-#define SWEEP ((size_t)1 << 12)
-
-/* A session that a user could name. */
-struct id {
-	const char *text;
-	bool archived;
-};
+#define AT_ONCE 64   /* to take what is known takes little longer than the lock */
 
 /* Ids of sessions, listed or not. */
 struct ids {
-	struct id *list;
+	const char **list;
 	size_t nr, cap;
 };
 
-/* What one thread found: it adds to its own arrays, so that threads need not wait for each other. */
-struct part {
+/* One thread's: it adds to its own arrays, so that threads need not wait for each other. */
+struct worker {
+	struct grove__digest_reader reader;
+	struct grove__list_fit fit;
 	struct grove_list list;
 	struct ids ids;
 };
@@ -47,132 +39,11 @@ struct lister {
 	const char *cwd;                 /* only these; NULL: all */
 	struct grove__query *query;      /* NULL: none */
 	struct grove__catalog *catalog;  /* NULL: none */
-	struct grove__digest_task *tasks;
-	size_t nr, cap, next;
-	size_t looked, seen;             /* tasks whose file is being, or has been, examined */
-	struct grove__arena names;       /* of projects */
-	struct grove__arena fresh;       /* texts of the tasks since empty files were dropped */
-	struct grove_buf path;
-	struct grove__root *root;        /* whose keys are being collected, */
-	const char *url;                 /* its store's, */
-	const char *project;             /* and the project of the last one */
-	bool with_subs;                  /* a survey also has those of sub-agents that are listed */
-	grove__catalog_need need;        /* how many tasks there are, once that is known */
-	bool loaded;                     /* the catalog has been loaded, if there is one */
-	bool has_archive;                /* one of the roots is */
-	bool recalls;                    /* GROVE_LIST_REMEMBERED */
+	grove__catalog_need need;        /* how many logs there are, once that is known */
+	struct grove__logs found;
+	struct grove__logs_work work;    /* its lock protects `out`, while threads share what was found */
 	struct ids ids;
-	pthread_cond_t loading;
-	pthread_mutex_t lock;
-	struct grove_detail *d;
-	int rc;
 };
-
-/* If the path ends with the name, as for files, points into it; otherwise copies the name. */
-static const char *tail_of(struct grove__arena *a, const char *path, const char *name)
-{
-	size_t n = strlen(path), len = strlen(name);
-
-	return n >= len && !strcmp(path + n - len, name) ? path + n - len
-							 : grove__arena_dup(a, grove__slice_str(name));
-}
-
-static int name_task(struct lister *li, struct grove__digest_task *t, const char *path, const struct grove_key *key)
-{
-	struct grove__arena *a = &li->fresh;
-
-	t->path = grove__arena_dup(a, grove__slice_str(path));
-	if (!t->path)
-		return grove__fail_nomem(li->d);
-	t->session = tail_of(a, t->path, key->session);
-	t->sub = tail_of(a, t->path, key->subpath);
-	return t->session && t->sub ? 0 : grove__fail_nomem(li->d);
-}
-
-enum { AT_ONCE = 64 };  /* examining one file takes little longer than taking a lock */
-
-/* Examines files until all tasks are taken, and says when the last one is done. */
-static void look_at_files(struct lister *li)
-{
-	struct grove__sys_dir near;
-	size_t from = 0, to = 0;
-
-	grove__sys_dir_init(&near);
-	do {
-		pthread_mutex_lock(&li->lock);
-		li->seen += to - from;
-		if (li->seen == li->nr)
-			pthread_cond_broadcast(&li->loading);
-		from = li->looked;
-		to = li->looked = li->nr - from < AT_ONCE ? li->nr : from + AT_ONCE;
-		pthread_mutex_unlock(&li->lock);
-		for (size_t i = from; i < to && !li->recalls; i++)
-			grove__digest_look(&li->tasks[i], &near);
-	} while (from < to);
-	grove__sys_dir_release(&near);
-}
-
-static void look_along(void *payload, unsigned thread)
-{
-	(void)thread;
-	look_at_files(payload);
-}
-
-static void drop_empty(struct lister *li)
-{
-	const size_t kept = li->seen;
-	size_t nr = kept;
-
-	grove__pool_run(li->nr - nr, look_along, li);
-	for (size_t i = nr; i < li->nr; i++)
-		if (!li->tasks[i].is_empty)
-			li->tasks[nr++] = li->tasks[i];
-	li->nr = li->looked = li->seen = nr;
-	if (nr == kept)
-		grove__arena_clear(&li->fresh);
-	else
-		grove__arena_join(&li->out->texts, &li->fresh);
-}
-
-static int add_task(struct lister *li, const struct grove_key *key, struct grove__digest_task t)
-{
-	int rc;
-
-	grove__buf_clear(&li->path);
-	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)) ||
-	    grove__store_describe(li->root->store, key, &li->path))
-		return grove__fail_nomem(li->d);
-	if (!li->project || strcmp(li->project, key->project))
-		li->project = grove__arena_dup(&li->names, grove__slice_str(key->project));
-	t.root = li->root;
-	t.project = li->project;
-	t.url = li->url;
-	if (!t.project)
-		return grove__fail_nomem(li->d);
-	rc = name_task(li, &t, grove__buf_slice(&li->path).ptr, key);
-	if (rc)
-		return rc;
-	li->tasks[li->nr++] = t;
-	if (li->nr - li->seen >= SWEEP && !li->recalls)
-		drop_empty(li);
-	return 0;
-}
-
-static int collect(void *payload, const struct grove_key *key)
-{
-	return add_task(payload, key, (struct grove__digest_task){ .root = NULL });
-}
-
-static int collect_surveyed(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
-{
-	struct lister *li = payload;
-	struct grove__digest_task t = { .root = NULL };
-
-	if (*key->subpath && !li->with_subs)
-		return 0;
-	grove__digest_surveyed(&t, st);
-	return add_task(li, key, t);
-}
 
 /* --- one session --- */
 
@@ -203,7 +74,7 @@ struct grove_list_item grove__list_describe(const struct grove__digest_one *x)
 }
 
 /* Returns 1 if it matches the options, apart from the query, 0 if not, or GROVE_ENOMEM. */
-static int wanted(const struct lister *li, struct grove__digest_reader *r, const struct grove__digest_task *t,
+static int wanted(const struct lister *li, struct grove__digest_reader *r, const struct grove__log_at *t,
 		  const struct grove__digest *l, const struct grove_list_item *info)
 {
 	const struct grove_list_options *o = li->opt;
@@ -285,9 +156,9 @@ static int add_shape(struct lister *li, struct grove__digest_reader *r, const st
  * Notes an id, also of what is not listed: that of a file that is no session for a list is
  * in its name. `lasts`: so does its text. GROVE_ENOMEM.
  */
-static int add_id(struct part *p, const struct grove__digest_task *t, const struct grove__digest *l, bool lasts)
+static int add_id(struct worker *w, const struct grove__log_at *t, const struct grove__digest *l, bool lasts)
 {
-	struct ids *ids = &p->ids;
+	struct ids *ids = &w->ids;
 	struct grove_slice id = grove__slice_str(l->id ? l->id : "");
 	int64_t time;
 
@@ -297,41 +168,15 @@ static int add_id(struct part *p, const struct grove__digest_task *t, const stru
 		return 0;
 	if (grove__array_room(&ids->list, &ids->cap, ids->nr, sizeof(*ids->list)))
 		return GROVE_ENOMEM;
-	ids->list[ids->nr] = (struct id){ lasts ? id.ptr : grove__arena_dup(&p->list.texts, id), t->root->archive };
-	if (!ids->list[ids->nr].text)
-		return GROVE_ENOMEM;
-	ids->nr++;
-	return 0;
-}
-
-/* Called with the lock held. Adds what a thread found to the list. GROVE_ENOMEM. */
-static int join_part(struct lister *li, struct part *p)
-{
-	struct grove_list *out = li->out, *list = &p->list;
-	struct ids *ids = &p->ids;
-	int rc = 0;
-
-	grove__arena_join(&out->texts, &list->texts);
-	for (size_t i = 0; i < list->nr && !rc; i++) {
-		rc = grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info));
-		if (!rc)
-			out->info[out->nr++] = list->info[i];
-	}
-	for (size_t i = 0; i < ids->nr && !rc; i++) {
-		rc = grove__array_room(&li->ids.list, &li->ids.cap, li->ids.nr, sizeof(*li->ids.list));
-		if (!rc)
-			li->ids.list[li->ids.nr++] = ids->list[i];
-	}
-	free(list->info);
-	free(ids->list);
-	return rc;
+	ids->list[ids->nr] = lasts ? id.ptr : grove__arena_dup(&w->list.texts, id);
+	return ids->list[ids->nr++] ? 0 : GROVE_ENOMEM;
 }
 
 /*
  * Reads a session. Most sessions do not belong to the directory that is listed, so of a long
  * session that is not in the catalog the ends are read first: they contain its directory.
  */
-static int read_task(struct lister *li, struct grove__digest_reader *r, struct grove__digest_task *t,
+static int read_log(struct lister *li, struct grove__digest_reader *r, struct grove__log_at *t,
 		     struct grove__digest_one *x, struct grove_detail *why)
 {
 	struct grove_list_item info;
@@ -352,42 +197,35 @@ static int read_task(struct lister *li, struct grove__digest_reader *r, struct g
 	return grove__digest_read(r, t, x, why);
 }
 
-static void report(struct lister *li, const struct grove__digest_task *t, struct grove_detail *why)
+static void report(struct lister *li, const struct grove__log_at *t, struct grove_detail *why)
 {
 	if (!why->code || !li->opt->skipped)
 		return;
 	if (!*why->path)
 		snprintf(why->path, sizeof(why->path), "%s", t->path);
-	pthread_mutex_lock(&li->lock);
+	pthread_mutex_lock(&li->work.lock);
 	li->opt->skipped(li->opt->skipped_payload, why);
-	pthread_mutex_unlock(&li->lock);
+	pthread_mutex_unlock(&li->work.lock);
 }
 
-static void fail_list(struct lister *li, int rc, const struct grove_detail *d)
+static int list_log(void *payload, void *own, size_t i, struct grove_detail *d)
 {
-	pthread_mutex_lock(&li->lock);
-	if (!li->rc) {
-		*li->d = *d;
-		li->rc = rc;
-	}
-	pthread_mutex_unlock(&li->lock);
-}
-
-static int list_task(struct lister *li, struct grove__digest_reader *r, struct grove__list_fit *fit,
-		     struct grove__digest_task *t, struct part *out)
-{
+	struct lister *li = payload;
+	struct worker *w = own;
+	struct grove__digest_reader *r = &w->reader;
+	struct grove__log_at *t = &li->found.logs[i];
 	struct grove__digest_one x;
 	struct grove_detail why;
 	struct grove_list_item info;
-	bool shown = false, lasts;
-	int rc = read_task(li, r, t, &x, &why), hit = 1;
+	bool lasts;
+	int rc = read_log(li, r, t, &x, &why), hit = 1;
 
 	if (!rc) {
 		info = grove__list_describe(&x);
 		info.has_place = li->opt->flags & GROVE_LIST_PLACE ? 1 : 0;
 		rc = wanted(li, r, t, &x.l, &info);
 		if (rc > 0)
-			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
+			rc = grove__list_fits(&w->fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && !x.part && li->opt->flags & GROVE_LIST_SHAPE)
 		rc = add_shape(li, r, &x, &info, &why);
@@ -397,76 +235,60 @@ static int list_task(struct lister *li, struct grove__digest_reader *r, struct g
 	else if ((rc < 0 && rc != GROVE_ENOMEM) || x.too_long)
 		report(li, t, &why);
 	if (li->out->noted && (x.part || x.unsettled || x.l.asked)) {
-		pthread_mutex_lock(&li->lock);
+		pthread_mutex_lock(&li->work.lock);
 		li->out->fragile |= x.part || x.unsettled;
 		if (x.l.asked)
 			grove__list_made_with(li->out, t->path, x.l.asked, &t->st);
-		pthread_mutex_unlock(&li->lock);
+		pthread_mutex_unlock(&li->work.lock);
 	}
-	shown = !hit && rc != GROVE_ENOMEM;
 	lasts = x.known && grove__catalog_lasts(li->catalog, CHAPTER_LIST);
-	if (shown)
-		rc = add_info(&out->list, &x, info, lasts);
-	if (li->opt->flags & GROVE_LIST_SHORT_IDS || t->root->archive || li->has_archive)
-		rc = rc == GROVE_ENOMEM ? rc : add_id(out, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
-	/* a regular expression that takes too long here would do so elsewhere, too */
-	if (hit < 0)
-		fail_list(li, hit, &fit->d);
+	if (!hit && rc != GROVE_ENOMEM)
+		rc = add_info(&w->list, &x, info, lasts);
+	if (li->opt->flags & GROVE_LIST_SHORT_IDS && rc != GROVE_ENOMEM && add_id(w, t, &x.l, lasts))
+		rc = GROVE_ENOMEM;
 	grove__digest_read_release(r, &x);
-	return rc == GROVE_ENOMEM ? rc : 0;
+	if (rc == GROVE_ENOMEM || hit >= 0)
+		return rc == GROVE_ENOMEM ? rc : 0;
+	/* a regular expression that takes too long here would do so elsewhere, too */
+	*d = w->fit.d;
+	return hit;
 }
 
-/*
- * Called with the lock held. Takes the next tasks: one if its file may have to be read, more
- * if they are likely to be known. Returns false if there is nothing more to do.
- */
-static bool next_tasks(struct lister *li, unsigned thread, size_t *from, size_t *to)
-{
-	const struct grove_progress *p = &li->g->progress;
-	size_t left = li->nr - li->next;
-
-	if (li->rc || !left)
-		return false;
-	*from = li->next;
-	*to = li->next += !li->recalls ? 1 : left < AT_ONCE ? left : AT_ONCE;
-	if (p->fn && !thread && p->fn(p->payload, li->next, li->nr))
-		li->rc = grove__fail(li->d, GROVE_ECANCELLED, NULL, "cancelled");
-	return !li->rc;
-}
-
-static void work(void *payload, unsigned thread)
+static int begin_worker(void *payload, void *own)
 {
 	struct lister *li = payload;
-	struct grove__digest_reader r;
-	struct grove__list_fit fit;
-	struct part found = { .list.nr = 0 };
-	size_t from = 0, to = 0;
-	bool more;
-	int rc;
+	struct worker *w = own;
+	int rc = grove__digest_reader_init(&w->reader, li->g, li->catalog, 1u << CHAPTER_LIST);
 
-	look_at_files(li);
-	pthread_mutex_lock(&li->lock);
-	while (!li->loaded || li->seen < li->nr)
-		pthread_cond_wait(&li->loading, &li->lock);
-	pthread_mutex_unlock(&li->lock);
-	rc = grove__digest_reader_init(&r, li->g, li->catalog, 1u << CHAPTER_LIST);
-	r.cwd = li->cwd;
-	r.recalls = li->recalls;
-	if (grove__list_fit_init(&fit, li->query, &r))
-		rc = GROVE_ENOMEM;
-	do {
-		while (!rc && from < to)
-			rc = list_task(li, &r, &fit, &li->tasks[from++], &found);
-		pthread_mutex_lock(&li->lock);
-		more = !rc && next_tasks(li, thread, &from, &to);
-		if (!more && join_part(li, &found))
-			rc = GROVE_ENOMEM;
-		if (rc && !li->rc)
-			li->rc = grove__fail_nomem(li->d);
-		pthread_mutex_unlock(&li->lock);
-	} while (more);
-	grove__list_fit_release(&fit);
-	grove__digest_reader_release(&r);
+	w->reader.cwd = li->cwd;
+	w->reader.recalls = li->opt->flags & GROVE_LIST_REMEMBERED;
+	return grove__list_fit_init(&w->fit, li->query, &w->reader) ? GROVE_ENOMEM : rc;
+}
+
+/* Adds what a thread found to the list. */
+static int end_worker(void *payload, void *own)
+{
+	struct lister *li = payload;
+	struct worker *w = own;
+	struct grove_list *out = li->out, *list = &w->list;
+	int rc = 0;
+
+	grove__arena_join(&out->texts, &list->texts);
+	for (size_t i = 0; i < list->nr && !rc; i++) {
+		rc = grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info));
+		if (!rc)
+			out->info[out->nr++] = list->info[i];
+	}
+	for (size_t i = 0; i < w->ids.nr && !rc; i++) {
+		rc = grove__array_room(&li->ids.list, &li->ids.cap, li->ids.nr, sizeof(*li->ids.list));
+		if (!rc)
+			li->ids.list[li->ids.nr++] = w->ids.list[i];
+	}
+	free(list->info);
+	free(w->ids.list);
+	grove__list_fit_release(&w->fit);
+	grove__digest_reader_release(&w->reader);
+	return rc;
 }
 
 /* --- order --- */
@@ -538,99 +360,64 @@ static int compare(const void *x, const void *y, void *payload)
 
 /* --- the whole --- */
 
-/* Only sessions directly in its directory? */
-static bool is_flat(const struct lister *li, const struct grove__root *root)
-{
-	return li->opt->flags & GROVE_LIST_FLAT && root->dir;
-}
-
-/* A database tells in one answer which sessions it has, and whether they are as they were. */
-static int gather_survey(struct lister *li)
-{
-	int rc = li->cwd ? 0 : grove__root_lists_subs(li->g, li->root, &li->with_subs, li->d);
-
-	return rc ? rc : grove__store_survey(li->root->store, collect_surveyed, li, li->d);
-}
-
-static int gather_root(void *payload, struct grove__root *root, struct grove_detail *d)
-{
-	struct lister *li = payload;
-	int rc;
-
-	li->root = root;
-	li->project = NULL;
-	li->with_subs = false;
-	li->url = grove__arena_dup(&li->out->texts, grove__slice_str(root->store->url));
-	if (!li->url)
-		return grove__fail_nomem(d);
-	if (is_flat(li, root))
-		return grove__store_list(root->store, "", collect, li, d);
-	if (!root->dir && !root->archive && grove__store_has_survey(root->store))
-		return gather_survey(li);
-	rc = grove__root_list(li->g, root, collect, li, d);
-	if (!rc && !li->cwd && !root->archive)
-		rc = grove__root_list_subs(li->g, root, collect, li, d);
-	return rc;
-}
-
-static int gather(struct lister *li)
-{
-	return grove__roots_ask(li->g, ROOTS_ALL, gather_root, li, li->d);
-}
-
 static void load(void *payload, unsigned thread)
 {
 	struct lister *li = payload;
 	unsigned shapes = li->opt->flags & GROVE_LIST_SHAPE ? 1u << CHAPTER_SHAPE : 0;
-	struct grove__catalog *catalog = grove__catalog_open(li->g, 1u << CHAPTER_LIST | shapes, &li->need);
 
 	(void)thread;
-	pthread_mutex_lock(&li->lock);
-	li->catalog = catalog;
-	li->loaded = true;
-	pthread_cond_broadcast(&li->loading);
-	pthread_mutex_unlock(&li->lock);
+	li->catalog = grove__catalog_open(li->g, 1u << CHAPTER_LIST | shapes, &li->need);
 }
 
 /* The catalog is read while directories are. */
-static int gather_and_read(struct lister *li)
+static int find_and_read(struct lister *li, struct grove_detail *d)
 {
+	const unsigned flags = li->opt->flags;
+	const bool recalls = flags & GROVE_LIST_REMEMBERED;
+	const struct grove__logs_which which = {
+		.top = flags & GROVE_LIST_FLAT, .subs = li->cwd ? LOGS_SESSIONS : LOGS_LISTED_SUBS,
+		.tell = LOGS_SURVEY, .look = !recalls,
+	};
+	struct grove__logs *found = &li->found;
 	struct grove__pool loader = { .nr = 0 };
 	bool all;
 	int rc;
 
 	li->need = SIZE_MAX;
-	if (li->opt->flags & GROVE_LIST_NOTED && !li->cwd &&
-	    !(li->opt->flags & (GROVE_LIST_COST | GROVE_LIST_EXPIRING | GROVE_LIST_REMEMBERED)))
+	if (flags & GROVE_LIST_NOTED && !li->cwd &&
+	    !(flags & (GROVE_LIST_COST | GROVE_LIST_EXPIRING | GROVE_LIST_REMEMBERED)))
 		grove__list_made_of(li->g, li->out);
 	grove__pool_begin_one(&loader, load, li);
-	rc = gather(li);
-	li->need = rc ? 0 : li->nr;
+	rc = grove__logs_find(found, li->g, &which, d);
+	li->need = rc ? 0 : found->nr;
 	if (!rc && !loader.nr)
 		load(li, 0);
-	if (!rc)
-		grove__pool_run(li->nr, work, li);
 	grove__pool_end(&loader);
-	for (size_t i = 0; i < li->nr && li->out->noted && !li->out->fragile; i++)
-		grove__list_made_with(li->out, li->tasks[i].path, NULL, &li->tasks[i].st);
+	/* one at a time if its file may have to be read, more if they are likely to be known */
+	li->work = (struct grove__logs_work){
+		.g = li->g, .nr = found->nr, .at_once = recalls ? AT_ONCE : 1, .own = sizeof(struct worker),
+		.begin = begin_worker, .one = list_log, .end = end_worker, .payload = li, .d = d,
+	};
+	rc = rc ? rc : grove__logs_each(&li->work);
+	for (size_t i = 0; i < found->nr && li->out->noted && !li->out->fragile; i++)
+		grove__list_made_with(li->out, found->logs[i].path, NULL, &found->logs[i].st);
 	/* where it is a matter of milliseconds, nothing is tidied up */
-	all = !li->cwd && !(li->opt->flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !li->rc &&
-	      !grove__roots_away(li->g);
+	all = !li->cwd && !(flags & (GROVE_LIST_FLAT | GROVE_LIST_REMEMBERED)) && !rc && !grove__roots_away(li->g);
 	grove__catalog_close(li->catalog, all, &li->out->known);
-	return rc ? rc : li->rc;
+	/* items say where they are */
+	grove__arena_join(&li->out->texts, &found->texts);
+	grove__logs_release(found);
+	return rc;
 }
 
 /* --- ids --- */
 
-static int by_id(const void *x, const void *y)
+static int by_text(const void *x, const void *y)
 {
-	const struct id *a = x, *b = y;
-	int c = strcmp(a->text, b->text);
-
-	return c ? c : (int)a->archived - (int)b->archived;
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* The first of those with this id; one that is not archived comes before others. */
+/* The first of those with this id. */
 static size_t find_id(const struct lister *li, const char *id)
 {
 	size_t low = 0, high = li->ids.nr;
@@ -638,7 +425,7 @@ static size_t find_id(const struct lister *li, const char *id)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(li->ids.list[middle].text, id) < 0)
+		if (strcmp(li->ids.list[middle], id) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -662,35 +449,23 @@ static unsigned short_len(const struct lister *li, const char *id)
 	size_t at = find_id(li, id), next = at;
 	unsigned same = 0, n;
 
-	while (next < li->ids.nr && !strcmp(li->ids.list[next].text, id))
+	while (next < li->ids.nr && !strcmp(li->ids.list[next], id))
 		next++;
 	if (at)
-		same = in_common(li->ids.list[at - 1].text, id);
-	n = next < li->ids.nr ? in_common(li->ids.list[next].text, id) : 0;
+		same = in_common(li->ids.list[at - 1], id);
+	n = next < li->ids.nr ? in_common(li->ids.list[next], id) : 0;
 	same = n > same ? n : same;
 	return same + 1 > SHORTEST ? same + 1 : SHORTEST;
 }
 
-/* Drops copies in the archive whose original is somewhere else, and measures ids. */
-static void settle_ids(struct lister *li)
+static void measure_ids(struct lister *li)
 {
 	struct grove_list *out = li->out;
-	size_t nr = 0;
 
 	if (li->ids.nr)
-		qsort(li->ids.list, li->ids.nr, sizeof(*li->ids.list), by_id);
-	for (size_t i = 0; i < out->nr && li->ids.nr; i++) {
-		struct grove_list_item *x = &out->info[i];
-		size_t at = find_id(li, x->id);
-
-		if (x->archived && at < li->ids.nr && !strcmp(li->ids.list[at].text, x->id) && !li->ids.list[at].archived)
-			continue;
-		if (li->opt->flags & GROVE_LIST_SHORT_IDS)
-			x->id_len = short_len(li, x->id);
-		out->info[nr++] = *x;
-	}
-	if (li->ids.nr)
-		out->nr = nr;
+		qsort(li->ids.list, li->ids.nr, sizeof(*li->ids.list), by_text);
+	for (size_t i = 0; i < out->nr && li->ids.nr; i++)
+		out->info[i].id_len = short_len(li, out->info[i].id);
 	free(li->ids.list);
 }
 
@@ -734,8 +509,7 @@ static void mention_databases(struct grove *g, const struct grove_list_options *
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d)
 {
-	struct lister li = { .g = g, .opt = opt, .out = out, .d = d,
-			     .recalls = opt->flags & GROVE_LIST_REMEMBERED };
+	struct lister li = { .g = g, .opt = opt, .out = out };
 	struct grove_buf cwd = GROVE_BUF_INIT;
 	int rc = 0;
 
@@ -747,22 +521,9 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 		rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 		li.cwd = cwd.ptr;
 	}
-	for (size_t i = 0; i < g->nr_roots; i++)
-		li.has_archive |= g->roots[i].archive;
 	mention_databases(g, opt);
-	pthread_mutex_init(&li.lock, NULL);
-	pthread_cond_init(&li.loading, NULL);
-	grove__arena_init(&li.names);
-	grove__arena_init(&li.fresh);
-	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
-	pthread_cond_destroy(&li.loading);
-	pthread_mutex_destroy(&li.lock);
-	/* items say where they are */
-	grove__arena_join(&out->texts, &li.names);
-	grove__arena_join(&out->texts, &li.fresh);
-	grove__buf_release(&li.path);
-	free(li.tasks);
-	settle_ids(&li);
+	rc = rc ? grove__fail_nomem(d) : find_and_read(&li, d);
+	measure_ids(&li);
 	if (!rc)
 		rc = arrange(g, opt, li.query && !grove__query_is_blank(li.query), out, d);
 	grove__query_free(li.query);
@@ -784,7 +545,7 @@ static struct grove__root *root_of(struct grove *g, const struct grove__where *a
 	return own;
 }
 
-static int look_up(struct grove *g, struct grove__digest_task *t, unsigned flags,
+static int look_up(struct grove *g, struct grove__log_at *t, unsigned flags,
 		   struct grove_list *out, struct grove_detail *d)
 {
 	const grove__catalog_need one = 0;
@@ -818,11 +579,11 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 		      struct grove_detail *d)
 {
 	struct grove__root own;
-	struct grove__digest_task t;
+	struct grove__log_at t;
 	int rc = grove__peek_where_dialect(g, at, d);
 
 	if (!rc) {
-		t = (struct grove__digest_task){ .root = root_of(g, at, &own) };
+		t = (struct grove__log_at){ .root = root_of(g, at, &own), .name = "" };
 		t.project = grove__arena_dup(&out->texts, grove__slice_str(at->project));
 		t.session = grove__arena_dup(&out->texts, grove__slice_str(at->session));
 		t.sub = grove__arena_dup(&out->texts, grove__slice_str(at->sub ? at->sub : ""));
@@ -831,7 +592,7 @@ static int list_where(struct grove *g, struct grove__where *at, unsigned flags, 
 		rc = t.project && t.session && t.sub && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
-		grove__digest_look(&t, NULL);
+		grove__logs_look(&t, NULL);
 		rc = look_up(g, &t, flags, out, d);
 	}
 	return rc;

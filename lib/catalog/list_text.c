@@ -118,7 +118,7 @@ static int look_raw(struct grove__list_fit *f, struct grove_store_log *log, uint
 	return rc < 0 ? rc : 0;
 }
 
-static int read_text(struct grove__list_fit *f, const struct grove__digest_task *t,
+static int read_text(struct grove__list_fit *f, const struct grove__log_at *t,
 		     struct grove_detail *why)
 {
 	const struct grove_key key = { t->project, t->session, t->sub };

@@ -24,7 +24,7 @@
 #define UNUSED_MAX ((uint64_t)64 << 10)   /* bytes of a session in which nobody spoke */
 
 struct candidate {
-	struct grove__digest_task task;
+	struct grove__log_at task;
 	const struct grove__dialect *dialect;
 	struct grove_list_item info;          /* modified (0: does not count) and the time of the file … */
 	bool read;                       /* … and everything else that decides the order */
@@ -39,12 +39,10 @@ struct recent {
 	bool written;                    /* order by the time of the file only */
 	struct candidate *all;
 	size_t nr, cap;
-	struct grove__root *root;        /* whose keys are being collected */
+	struct grove__logs found;
 	struct grove__digest_reader reader;
 	bool looked_up;                  /* its catalog is open, if there is one */
-	struct grove__sys_dir near;      /* of the last file that was looked at */
 	struct grove__arena names;
-	struct grove_buf path;
 	struct grove_detail *d;
 };
 
@@ -132,24 +130,24 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 /* --- all of them --- */
 
 /* Gets its dialect and the time of its last change. Returns 1 if it cannot be read. */
-static int look(struct recent *r, struct candidate *c, const struct grove_key *key, int64_t *ns)
+static int get_time(struct recent *r, struct candidate *c, int64_t *ns)
 {
+	struct grove_key key = grove__logs_key(&c->task);
 	struct grove__root *root = c->task.root;
 	struct grove_store_log_stat st;
 	struct grove_detail why;
 	struct grove_store_log *log;
 	int rc;
 
-	grove__digest_look(&c->task, &r->near);
 	c->dialect = r->g->forced ? r->g->forced : root->dialect;
 	*ns = c->task.st.mtime_ns;
 	if (c->task.is_file && c->dialect)
 		return 0;
-	rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, &why);
+	rc = grove__log_open(&log, root->store, &key, GROVE_STORE_READ, &why);
 	hide(r, rc, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 1;
-	rc = grove__peek_log_dialect(r->g, root, log, key, &c->dialect, NULL);
+	rc = grove__peek_log_dialect(r->g, root, log, &key, &c->dialect, NULL);
 	if (!rc)
 		rc = grove__time_stat(log, &st, NULL);
 	*ns = rc ? 0 : st.mtime_ns;
@@ -157,25 +155,15 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	return rc && rc != GROVE_ENOMEM ? 1 : rc;
 }
 
-static int add(void *payload, const struct grove_key *key)
+static int add_log(struct recent *r, const struct grove__log_at *at)
 {
-	struct recent *r = payload;
-	struct candidate c = { .task.root = r->root, .task.sub = "" };
+	struct candidate c = { .task = *at };
 	bool fits = true;
 	int64_t ns;
-	int rc;
+	int rc = get_time(r, &c, &ns);
 
-	grove__buf_clear(&r->path);
-	if (grove__array_room(&r->all, &r->cap, r->nr, sizeof(*r->all)) ||
-	    grove__store_describe(r->root->store, key, &r->path))
-		return grove__fail_nomem(r->d);
-	c.task.project = keep(r, key->project);
-	c.task.session = keep(r, key->session);
-	c.task.path = grove__arena_dup(&r->names, grove__buf_slice(&r->path));
-	c.task.url = r->root->store->url;
-	rc = r->names.failed ? GROVE_ENOMEM : look(r, &c, key, &ns);
-	if (rc)
-		return rc < 0 ? grove__fail_nomem(r->d) : 0;
+	if (rc || grove__array_room(&r->all, &r->cap, r->nr, sizeof(*r->all)))
+		return rc > 0 ? 0 : grove__fail_nomem(r->d);
 	c.info = (struct grove_list_item){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
 				      .size = c.task.st.size, .file_time_ns = ns };
 	if (!r->written && c.dialect->list.modified_by_file)
@@ -184,6 +172,16 @@ static int add(void *payload, const struct grove_key *key)
 		rc = read_listed(r, &c, &fits);
 	if (!rc && fits)
 		r->all[r->nr++] = c;
+	return rc;
+}
+
+/* Copies in an archive are no sessions to continue with, unless it is named. */
+static int add_logs(struct recent *r, const struct grove__logs_which *which)
+{
+	int rc = grove__logs_find(&r->found, r->g, which, r->d);
+
+	for (size_t i = 0; i < r->found.nr && !rc; i++)
+		rc = add_log(r, &r->found.logs[i]);
 	return rc;
 }
 
@@ -295,18 +293,9 @@ static int take(struct recent *r, struct candidate *best, struct grove__where *o
 
 /* --- where to look --- */
 
-static int in_root(void *payload, struct grove__root *root, struct grove_detail *d)
-{
-	struct recent *r = payload;
-
-	r->root = root;
-	/* copies in an archive are no sessions to continue with */
-	return root->archive ? 0 : grove__root_list(r->g, root, add, r, d);
-}
-
 static int in_roots(struct recent *r)
 {
-	int rc = grove__roots_ask(r->g, ROOTS_ALL, in_root, r, r->d);
+	int rc = add_logs(r, &(struct grove__logs_which){ .no_archives = true, .look = true });
 
 	return rc || r->g->given ? rc : follow_notes(r);
 }
@@ -333,12 +322,12 @@ static struct grove__root *root_of(struct grove *g, const char *dir, const char 
 /* Collects those directly in a directory, which may be that of a project. */
 static int in_dir(struct recent *r, char *dir, struct grove__root *own)
 {
+	struct grove__logs_which which = { .copies = true, .look = true };
 	struct grove_buf url = GROVE_BUF_INIT;
-	const char *project = "";
 	int rc = 0;
 
-	r->root = root_of(r->g, dir, &project);
-	if (!r->root) {
+	which.only = root_of(r->g, dir, &which.project);
+	if (!which.only) {
 		rc = grove__buf_addf(&url, "%s/.", dir) ? grove__fail_nomem(r->d) : 0;
 		own->likely = rc ? NULL : grove__peek_path_dialect(url.ptr);
 		grove__buf_clear(&url);
@@ -347,11 +336,11 @@ static int in_dir(struct recent *r, char *dir, struct grove__root *own)
 		if (!rc)
 			rc = grove__world_store(r->g, url.ptr, &own->store, r->d);
 		own->dir = dir;
-		r->root = own;
-		project = "";
+		which.only = own;
+		which.project = "";
 	}
 	if (!rc)
-		rc = grove__store_list(r->root->store, project, add, r, r->d);
+		rc = add_logs(r, &which);
 	grove__buf_release(&url);
 	return rc;
 }
@@ -386,18 +375,16 @@ static int recent(struct grove *g, const char *cwd, const char *dir, bool writte
 
 	memset(out, 0, sizeof(*out));
 	grove__arena_init(&r.names);
-	grove__sys_dir_init(&r.near);
 	r.cwd = full.ptr;
 	rc = grove__digest_reader_init(&r.reader, g, NULL, 1u << CHAPTER_LIST) || rc ? grove__fail_nomem(d)
 								: find(&r, dir, out);
 	grove__digest_reader_release(&r.reader);
-	grove__sys_dir_release(&r.near);
 	grove__catalog_close(r.reader.catalog, false, NULL);
 	for (size_t i = 0; i < r.nr; i++)
 		grove__where_release(&r.all[i].at);
 	free(r.all);
 	grove__arena_release(&r.names);
-	grove__buf_release(&r.path);
+	grove__logs_release(&r.found);
 	grove__buf_release(&full);
 	return rc;
 }

@@ -40,7 +40,6 @@ void grove__digest_reader_release(struct grove__digest_reader *r)
 	grove__arena_release(&r->tmp);
 	grove__arena_release(&r->line);
 	grove__buf_release(&r->named);
-	grove__buf_release(&r->name);
 }
 
 void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect)
@@ -452,7 +451,7 @@ static int64_t modified(const struct grove__dialect *dialect, const struct grove
 }
 
 /* The dialect that the location suggests. The sessions of a project share its name, so the pointer says enough. */
-static int likely_dialect(struct grove__digest_reader *r, const struct grove__digest_task *t,
+static int likely_dialect(struct grove__digest_reader *r, const struct grove__log_at *t,
 			  const struct grove__dialect **out)
 {
 	int rc = 0;
@@ -466,7 +465,7 @@ static int likely_dialect(struct grove__digest_reader *r, const struct grove__di
 	return rc;
 }
 
-static int open_task(struct grove__digest_reader *r, const struct grove__digest_task *t,
+static int open_task(struct grove__digest_reader *r, const struct grove__log_at *t,
 		     struct grove__digest *l, struct grove_store_log **log, struct grove_detail *d)
 {
 	struct grove_key key = { t->project, t->session, t->sub };
@@ -484,7 +483,7 @@ static int open_task(struct grove__digest_reader *r, const struct grove__digest_
 	return 0;
 }
 
-static int ask_store(const struct grove__digest_task *t, const char *name, struct grove_buf *out)
+static int ask_store(const struct grove__log_at *t, const char *name, struct grove_buf *out)
 {
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_store_log *log;
@@ -515,7 +514,7 @@ static int beside_in_store(struct grove__digest_one *x, const char *name, struct
 }
 
 /* True if a session in a database still has none of what it had not. */
-static bool store_holds(const struct grove__digest_task *t, const char *asked)
+static bool store_holds(const struct grove__log_at *t, const char *asked)
 {
 	struct grove_buf name = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
 	bool holds = true;
@@ -539,7 +538,7 @@ static bool store_holds(const struct grove__digest_task *t, const char *asked)
 static int beside(void *payload, const char *name, struct grove_buf *out)
 {
 	struct grove__digest_one *x = payload;
-	const struct grove__digest_task *t = x->task;
+	const struct grove__log_at *t = x->task;
 	bool there, settled;
 
 	if (t->is_surveyed)
@@ -565,7 +564,7 @@ static int nothing_beside(void *payload, const char *name, struct grove_buf *out
 /* Completes what depends on the whole log, or on the part that could be read. Returns 1 if it is not for a list. */
 static int conclude(struct grove__digest_reader *r, struct grove__digest_one *x)
 {
-	const struct grove__digest_task *t = x->task;
+	const struct grove__log_at *t = x->task;
 	const char *slash = strrchr(t->sub, '/');
 	struct grove_slice id = grove__slice_str(slash ? slash + 1 : *t->sub ? t->sub : t->session);
 	bool hidden = false;
@@ -725,7 +724,7 @@ static bool is_elsewhere(struct grove__digest_reader *r, const struct grove__dig
 }
 
 /* Would it be read in the dialect of that time, when its location suggested `around`? */
-static bool reads_alike(struct grove__digest_reader *r, const struct grove__digest_task *t,
+static bool reads_alike(struct grove__digest_reader *r, const struct grove__log_at *t,
 			const struct grove__dialect *was, struct grove_slice around)
 {
 	const struct grove__dialect *must = r->g->forced ? r->g->forced : t->root->dialect, *likely;
@@ -736,13 +735,9 @@ static bool reads_alike(struct grove__digest_reader *r, const struct grove__dige
 	return around.len && !likely_dialect(r, t, &likely) && grove__slice_eq(around, grove__slice_str(likely->name));
 }
 
-/* The name of a log in the catalog; NULL if out of memory. */
-static const char *name_in_catalog(struct grove__digest_reader *r, const struct grove__digest_task *t)
+static const char *name_in_catalog(const struct grove__log_at *t)
 {
-	if (t->is_file)
-		return t->path;
-	grove__buf_clear(&r->name);
-	return grove__buf_addf(&r->name, "%s\n%s\n%s\n%s", t->url, t->project, t->session, t->sub) ? NULL : r->name.ptr;
+	return t->is_file ? t->path : t->name;
 }
 
 static bool unpack_list(struct grove__digest_reader *r, struct grove__digest_one *x, struct grove_slice bytes)
@@ -753,7 +748,7 @@ static bool unpack_list(struct grove__digest_reader *r, struct grove__digest_one
 
 static bool knows_list(struct grove__digest_reader *r, struct grove__digest_one *x, const char *name)
 {
-	const struct grove__digest_task *t = x->task;
+	const struct grove__log_at *t = x->task;
 	struct grove_slice bytes;
 
 	if (!grove__catalog_find(r->catalog, CHAPTER_LIST, name, &x->st, &r->tmp, &bytes) ||
@@ -779,14 +774,14 @@ static bool knows_replies(struct grove__digest_reader *r, struct grove__digest_o
 /* Looks up what is asked for, if the log has not changed since it was read. */
 static bool is_known(struct grove__digest_reader *r, struct grove__digest_one *x)
 {
-	const char *name = name_in_catalog(r, x->task);
+	const char *name = name_in_catalog(x->task);
 
 	return name && (!(r->chapters & 1u << CHAPTER_REPLIES) || knows_replies(r, x, name)) &&
 	       (!(r->chapters & 1u << CHAPTER_LIST) || knows_list(r, x, name));
 }
 
 /* Looks up what an earlier list found, changed or not, unless it is a session of this directory. */
-static bool recall(struct grove__digest_reader *r, struct grove__digest_task *t, struct grove__digest_one *x)
+static bool recall(struct grove__digest_reader *r, struct grove__log_at *t, struct grove__digest_one *x)
 {
 	struct grove_slice bytes;
 
@@ -813,7 +808,7 @@ static void remember(struct grove__digest_reader *r, const struct grove__digest_
 	struct grove_buf bytes = GROVE_BUF_INIT;
 	/* a failure may be temporary, but bytes that are not a session stay that way */
 	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
-	const char *name = name_in_catalog(r, x->task);
+	const char *name = name_in_catalog(x->task);
 
 	if (!final || !name || !is_as_before(x))
 		return;
@@ -826,26 +821,7 @@ static void remember(struct grove__digest_reader *r, const struct grove__digest_
 	grove__buf_release(&bytes);
 }
 
-void grove__digest_look(struct grove__digest_task *t, struct grove__sys_dir *near)
-{
-	struct grove__sys_stat st;
-
-	if (t->is_surveyed)
-		return;
-	t->is_file = *t->path && !grove__sys_dir_stat(near, t->path, &st);
-	if (t->is_file) {
-		t->st = grove__state_of(&st);
-		t->is_empty = st.type == SYS_FILE && !st.size;
-	}
-}
-
-void grove__digest_surveyed(struct grove__digest_task *t, const struct grove_store_log_stat *log)
-{
-	t->is_surveyed = true;
-	t->st = grove__log_state(log);
-}
-
-int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task *t,
+int grove__digest_read(struct grove__digest_reader *r, struct grove__log_at *t,
 		     struct grove__digest_one *x, struct grove_detail *why)
 {
 	*x = (struct grove__digest_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
@@ -854,7 +830,7 @@ int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task
 		x->known = recall(r, t, x);
 		if (x->known)
 			return x->l.rc;
-		grove__digest_look(t, NULL);
+		grove__logs_look(t, NULL);
 		x->st = t->st;
 	}
 	/* an empty file need not be remembered; if it was named, the caller gets an error */
@@ -876,7 +852,7 @@ int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task
 	return x->l.rc;
 }
 
-int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__digest_task *t,
+int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__log_at *t,
 			const struct grove__digest *l, const char *cwd)
 {
 	bool named = l->cwd && *l->cwd;

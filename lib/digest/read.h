@@ -2,7 +2,7 @@
  * digest/read.h: what one reading of a log finds, or an earlier one found.
  *
  *	grove__digest_reader_init(&r, g, catalog, 1 << CHAPTER_LIST);
- *	grove__digest_look(&task, NULL);
+ *	grove__logs_look(&task, NULL);
  *	rc = grove__digest_read(&r, &task, &x, &why);
  *	… x.l, x.replies …
  *	grove__digest_read_release(&r, &x);
@@ -14,22 +14,7 @@
 #include "digest/catalog.h"
 #include "digest/digest.h"
 #include "digest/scan.h"
-#include "sys/file.h"
-
-/* A log to be read. */
-struct grove__digest_task {
-	struct grove__root *root;
-	const char *project, *session, *sub;
-	const char *path;                    /* or what identifies it */
-	const char *url;                     /* the store's */
-	/*
-	 * Of its file, if it is one (grove__digest_look()); of a log in a database, what the
-	 * survey says (grove__digest_surveyed()).
-	 */
-	struct grove__log_state st;
-	bool is_file, is_surveyed;
-	bool is_empty;                       /* a file without a byte */
-};
+#include "logs/logs.h"
 
 #define GROVE__ENDS_FROM ((uint64_t)256 << 10)  /* a shorter log is read as a whole */
 /* What a list that is bounded reads of one log. */
@@ -46,7 +31,6 @@ struct grove__digest_reader {
 	struct grove__replies own;           /* of this log */
 	struct grove__arena tmp;             /* good for this log */
 	struct grove__arena line;            /* good for one line */
-	struct grove_buf name;               /* in the catalog, of a log in a database */
 	bool any;                            /* named by the caller: lists may leave it out */
 	/* Of a log of this size or more the two ends suffice: messages are not counted; 0: of none. */
 	uint64_t ends_from;
@@ -70,7 +54,7 @@ struct grove__digest_one {
 	struct grove__log_state st;          /* of its file, as it was read */
 	bool known;                          /* by the catalog, which owns the texts */
 
-	const struct grove__digest_task *task;
+	const struct grove__log_at *task;
 	struct grove__digest_reader *reader;
 	struct grove__header header;
 	struct grove__summary sum;
@@ -99,25 +83,19 @@ void grove__digest_reader_release(struct grove__digest_reader *r);
 void grove__digest_reader_speak(struct grove__digest_reader *r, const struct grove__dialect *dialect);
 
 /*
- * Gets the state of its file. Comes first, unless the reader recalls; needs no reader.
- * `near`: see grove__sys_dir_stat().
- */
-void grove__digest_look(struct grove__digest_task *t, struct grove__sys_dir *near);
-/* Sets the state of a log in a database. */
-void grove__digest_surveyed(struct grove__digest_task *t, const struct grove_store_log_stat *log);
-/*
- * Reads all chapters if one that is asked for is not known. Returns 0; 1 if it is not for
+ * Reads all chapters if one that is asked for is not known. Its file comes examined (grove__logs_look()),
+ * unless the reader recalls. Returns 0; 1 if it is not for
  * a list; or an error, with its detail in `why` if there is one. Release `x` in any case,
  * before the next one.
  */
-int grove__digest_read(struct grove__digest_reader *r, struct grove__digest_task *t,
+int grove__digest_read(struct grove__digest_reader *r, struct grove__log_at *t,
 		     struct grove__digest_one *x, struct grove_detail *why);
 /*
  * As grove__root_belongs(), for what was read. The sessions of a directory mostly come
  * together, and comparing paths takes longer than all else; so the last answer is kept.
  * `cwd` is always the same for a reader.
  */
-int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__digest_task *t,
+int grove__digest_belongs(struct grove__digest_reader *r, const struct grove__log_at *t,
 			const struct grove__digest *l, const char *cwd);
 /* Returns a file's time in ms as the dialect's agent shows it. */
 int64_t grove__digest_file_time(const struct grove__dialect *dialect, int64_t ns);

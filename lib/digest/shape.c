@@ -132,7 +132,7 @@ static int read_labels(const struct grove__spine *sp, struct grove__arena *tmp, 
 static int load(struct grove *g, const struct grove__digest_one *x, struct grove_session **out,
 		struct grove_detail *d)
 {
-	const struct grove__digest_task *t = x->task;
+	const struct grove__log_at *t = x->task;
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_session *s = grove__session_alloc(g);
 	int rc;

@@ -83,19 +83,17 @@ static int end_reader(void *payload, void *own)
 static int read_one(void *payload, void *own, size_t nr, struct grove_detail *d)
 {
 	struct grove__usage_logs *ls = payload;
-	const struct grove__log_at *at = &ls->logs.logs[nr];
-	struct grove__digest_task t = { .root = at->root, .project = at->project, .session = at->session, .sub = at->sub,
-					.path = at->path, .url = at->url, .st = at->st, .is_surveyed = at->is_surveyed };
+	struct grove__log_at *at = &ls->logs.logs[nr];
 	struct reader *r = own;
 	struct grove__digest_one x;
 	struct grove_detail why;
 	int rc;
 
-	grove__digest_look(&t, &r->near);
-	rc = grove__digest_read(&r->digest, &t, &x, &why);
+	grove__logs_look(at, &r->near);
+	rc = grove__digest_read(&r->digest, at, &x, &why);
 	/* of a store that fell silent, not each log is reported */
 	if (rc == GROVE_EAWAY) {
-		grove__hidden_store(ls->g, t.root, rc, &why);
+		grove__hidden_store(ls->g, at->root, rc, &why);
 		grove__fail_clear(&why);
 	}
 	if (rc != GROVE_ENOMEM) {

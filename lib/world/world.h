@@ -215,24 +215,6 @@ int grove__roots_ask(struct grove *g, enum grove__roots which, grove__ask_fn *fn
 		     struct grove_detail *d);
 /* Returns one that was left out when it was last asked, or NULL. */
 const struct grove__root *grove__roots_away(const struct grove *g);
-/* Lists the logs of sessions; of an archive, those whose original is gone. */
-int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn, void *payload,
-		     struct grove_detail *d);
-/* True if this is a copy in an archive, and the original is in another root. */
-bool grove__root_is_copy(const struct grove *g, const struct grove__root *root, const struct grove_key *key);
-/* Does it list the logs of sub-agents among all sessions? */
-int grove__root_lists_subs(struct grove *g, struct grove__root *root, bool *yes, struct grove_detail *d);
-/*
- * Lists the logs of sub-agents, as keys with a subpath, for agents that list them
- * among all sessions.
- */
-int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
-			  void *payload, struct grove_detail *d);
-/*
- * Checks that the stores that were given exist, as far as they are files or directories.
- * GROVE_ENOTFOUND for one that does not, or for a directory with files but no sessions. An empty one is a store.
- */
-int grove__root_all_there(struct grove *g, struct grove_detail *d);
 /*
  * Returns 1 if a session of the root belongs to the directory `cwd`, which is
  * resolved: if its header names that directory (`named`) or, if it names none, if

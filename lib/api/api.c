@@ -11,6 +11,9 @@
 #include "js/js.h"
 #include "json/out.h"
 #include "json/write.h"
+#include "session/append.h"
+#include "session/change.h"
+#include "session/leaf.h"
 #include "sys/zone.h"
 
 #include <stdio.h>
@@ -430,19 +433,19 @@ unsigned grove_session_version(const struct grove_session *s)
 
 uint64_t grove_session_migrated(const struct grove_session *s)
 {
-	return s->migrated;
+	return s->migration;
 }
 
 size_t grove_session_pending(const struct grove_session *s)
 {
-	return s->held && !s->in_memory && s->image ? s->image->spine->nr : grove__submit_count(s);
+	return s->deferral.store && !s->deferral.for_good && s->image ? s->image->spine->nr : grove__submit_count(s);
 }
 
 static int ensure(struct grove_session *s, struct grove_detail *d)
 {
 	int rc = grove__session_ensure(s, NULL, 0, GROVE_SYNC_NONE, d);
 
-	return rc == GROVE_EEXIST && s->held && s->joins ? grove__session_join(s, d) : rc;
+	return rc == GROVE_EEXIST && s->deferral.store && s->deferral.may_join ? grove__session_join(s, d) : rc;
 }
 
 int grove_session_ensure(struct grove_session *s)

@@ -3,6 +3,7 @@
  */
 #include "api/api.h"
 #include "catalog/list.h"
+#include "session/about.h"
 #include "transfer/copy.h"
 
 int grove_archive(struct grove *g, const char *what, const struct grove_archive_options *opt,

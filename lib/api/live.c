@@ -3,6 +3,9 @@
  */
 #include "api/api.h"
 #include "json/out.h"
+#include "session/about.h"
+#include "session/append.h"
+#include "session/leaf.h"
 #include "watch/watch.h"
 #include "sys/event.h"
 
@@ -148,7 +151,7 @@ static int leasable(struct grove_session *s, const struct grove_lease *out, stru
 {
 	int rc = grove__sized_check(out, d);
 
-	if (!rc && (s->held || !s->log))
+	if (!rc && (s->deferral.store || !s->log))
 		rc = grove__fail(d, GROVE_ENOTSUP, s->at.path, "nothing of the session is stored yet");
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include "catalog/list_text.h"
 
 #include "catalog/list.h"
+#include "session/leaf.h"
 
 #define TMP_BYTES ((size_t)1 << 20)
 #define TEXT_BYTES ((size_t)1 << 20)         /* memory that is kept for the next session */

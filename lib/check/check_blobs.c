@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "blob/blob.h"
+#include "session/blobs.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static int look(struct grove__checker *c, struct grove__blobs_named *n, const ch
 	if (rc)
 		return rc;
 	place[0] = b;
-	place[1] = c->s->blobs_beside;
+	place[1] = c->s->blobs.beside;
 	for (int i = 0; i < 2 && best; i++) {
 		if (!place[i])
 			continue;

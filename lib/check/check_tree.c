@@ -4,6 +4,8 @@
  */
 #include "check/check.h"
 
+#include "session/leaf.h"
+
 #include <stdlib.h>
 
 static bool is_there(const struct grove__checker *c, struct grove_slice id)

@@ -7,6 +7,7 @@
  */
 #include "digest/catalog.h"
 #include "digest/shape.h"
+#include "session/leaf.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * session, its branch, and the newest version in the log, so that the program does not
  * take our records for older ones than they are.
  */
-#include "session/session.h"
+#include "session/about.h"
 
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -73,14 +73,14 @@ static int find_branch(struct grove_session *s)
 	const char *name = "HEAD";
 	int64_t now = grove__sys_now_ms();
 
-	if (s->branch && now - s->branch_at < BRANCH_MS && now >= s->branch_at)
+	if (s->stamp.branch && now - s->stamp.branch_ms < BRANCH_MS && now >= s->stamp.branch_ms)
 		return 0;
 	if (read_git_head(s->cwd, head, sizeof(head)) && !strncmp(head, heads, sizeof(heads) - 1))
 		name = head + sizeof(heads) - 1;
-	free(s->branch);
-	s->branch = strdup(name);
-	s->branch_at = now;
-	return s->branch ? 0 : GROVE_ENOMEM;
+	free(s->stamp.branch);
+	s->stamp.branch = strdup(name);
+	s->stamp.branch_ms = now;
+	return s->stamp.branch ? 0 : GROVE_ENOMEM;
 }
 
 /* Finds the newest version that a record of the log names, or uses ours. */
@@ -101,8 +101,8 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 			rc = s->at.dialect->write.written_by(value, &version);
 	}
 	if (!rc || rc == 1) {
-		s->written_by = strdup(rc ? GROVE_VERSION : version.ptr);
-		rc = s->written_by ? 0 : GROVE_ENOMEM;
+		s->stamp.program = strdup(rc ? GROVE_VERSION : version.ptr);
+		rc = s->stamp.program ? 0 : GROVE_ENOMEM;
 	}
 	grove__buf_release(&line);
 	grove__buf_release(&version);
@@ -130,7 +130,7 @@ static int find_owner(struct grove_session *s)
 
 int grove__session_about(struct grove_session *s, struct grove__about *out, struct grove_detail *d)
 {
-	int rc = s->written_by ? 0 : find_version(s, d);
+	int rc = s->stamp.program ? 0 : find_version(s, d);
 
 	if (!rc && find_owner(s))
 		rc = grove__fail_nomem(d);
@@ -138,6 +138,6 @@ int grove__session_about(struct grove_session *s, struct grove__about *out, stru
 	if (!rc && find_branch(s))
 		rc = grove__fail_nomem(d);
 	*out = (struct grove__about){ .session = s->owner ? s->owner : s->id, .cwd = s->cwd,
-				      .version = s->written_by, .branch = s->branch, .entrypoint = "grove" };
+				      .version = s->stamp.program, .branch = s->stamp.branch, .entrypoint = "grove" };
 	return rc;
 }

@@ -14,7 +14,9 @@
  * store appends only if that is still true; otherwise we read again and compose again.
  * Nothing changes in memory until the store has accepted the entries.
  */
+#include "session/append.h"
 #include "session/append_compose.h"
+#include "session/leaf.h"
 
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -116,7 +118,7 @@ static int take_in(struct grove__batch *b, const struct grove_store_appended *ou
 static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
-	bool later = b->later && !s->held && !s->image->torn && !s->image->open_tail;
+	bool later = b->later && !s->deferral.store && !s->image->torn && !s->image->open_tail;
 	/* ALWAYS comes later, after the session's lock is released */
 	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
 									  : GROVE_SYNC_NONE;
@@ -139,7 +141,7 @@ static int store_batch(struct grove__batch *b)
 	/* allocate now: nothing may fail once the entries are stored */
 	if (b->gives && grove__buf_reserve(b->gives, b->lines.len + b->fresh + 1))
 		return grove__fail_nomem(b->d);
-	if (s->held && !s->in_memory && b->starts_file) {
+	if (s->deferral.store && !s->deferral.for_good && b->starts_file) {
 		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
 		b->began = true;
 		b->first_new = held_rows;
@@ -257,16 +259,16 @@ static void settle_leaf(struct grove__batch *b)
 	uint32_t retry = b->nr ? b->item[b->nr - 1].retry : GROVE_NO_ENTRY, row;
 
 	if (b->fresh)
-		s->moved = s->kept = false;
+		s->leaf.apart = s->leaf.in_store = false;
 	if (retry == GROVE_NO_ENTRY)
 		return;
 	for (row = grove__session_leaf_row(s); row != GROVE_NO_ENTRY && row != retry;)
 		row = grove__spine_parent(s->image->spine, row);
 	if (row == retry)
 		return;
-	s->moved = true;
-	s->kept = false;
-	s->leaf = retry;
+	s->leaf.apart = true;
+	s->leaf.in_store = false;
+	s->leaf.row = retry;
 }
 
 /* ----------------------------------------------------------------- attempts */
@@ -338,7 +340,7 @@ static bool may_have_come(struct attempt *t, int rc)
 static bool is_final(const struct attempt *t, int rc)
 {
 	/* nobody else writes to lines that wait in memory */
-	if (t->s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
+	if (t->s->deferral.store || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
 		return true;
 	if (rc == GROVE_ESTALE)
 		return false;
@@ -466,7 +468,7 @@ static void give_state(const struct grove_session *s, const struct grove__image 
 	out->seq = seq_of(im);
 	out->rev = grove__image_rev(im);
 	out->generation = im->generation;
-	out->others = s->anew || (im != before && !same) ? GROVE_NO_ENTRY : out->first - rows;
+	out->others = s->writing.new_image || (im != before && !same) ? GROVE_NO_ENTRY : out->first - rows;
 }
 
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
@@ -474,7 +476,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 			 struct grove_detail *d)
 {
 	const struct grove__image *before;
-	bool held = s->held, joined = false;
+	bool held = s->deferral.store, joined = false;
 	uint32_t rows;
 	int rc = grove__session_writable(s, d);
 
@@ -489,7 +491,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	rows = before->spine->nr;
 	rc = grove__append_split(s, json, nr, opt, out, d);
 	/* another process created the same new session first */
-	if (rc == GROVE_EEXIST && s->held && s->joins) {
+	if (rc == GROVE_EEXIST && s->deferral.store && s->deferral.may_join) {
 		joined = true;
 		rc = grove__session_join(s, d);
 		rc = rc ? rc : grove__append_split(s, json, nr, opt, out, d);
@@ -497,7 +499,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	/* entries that waited in memory keep their numbers when they are stored */
 	if (!rc && out)
 		give_state(s, before, rows, held && !joined, out);
-	s->anew &= rc != 0;
+	s->writing.new_image &= rc != 0;
 	return rc;
 }
 

@@ -9,7 +9,11 @@
  * Nothing here changes the session: a batch may be composed again and again until the
  * store accepts it (append.c).
  */
+#include "session/about.h"
+#include "session/append.h"
 #include "session/append_compose.h"
+#include "session/blobs.h"
+#include "session/leaf.h"
 
 #include "js/js.h"
 #include "json/value.h"
@@ -37,10 +41,10 @@ struct grove__batch *grove__append_batch_get(struct grove_session *s, size_t nr,
 					     const struct grove_append_options *opt,
 					     struct grove_detail *d)
 {
-	struct grove__batch *b = s->batch;
+	struct grove__batch *b = s->writing.batch;
 
 	if (!b) {
-		b = s->batch = calloc(1, sizeof(*b));
+		b = s->writing.batch = calloc(1, sizeof(*b));
 		if (!b)
 			goto nomem;
 		b->s = s;
@@ -228,7 +232,7 @@ static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
 	struct grove_slice line = { lines->ptr + off, lines->len - off };
 	int rc;
 
-	if (b->s->held)
+	if (b->s->deferral.store)
 		return 0;
 	grove__buf_clear(&b->prepared);
 	rc = grove__session_prepare(b->s, line, &b->prepared, b->d);

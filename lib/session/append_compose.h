@@ -2,7 +2,7 @@
 #ifndef GROVE_SESSION_APPEND_COMPOSE_H
 #define GROVE_SESSION_APPEND_COMPOSE_H
 
-#include "session/session.h"
+#include "session/append.h"
 
 /* An entry being appended. */
 struct grove__append_item {

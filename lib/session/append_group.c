@@ -12,7 +12,7 @@
  *     B leads    wait for the lock;  C, D, E: queued with B, asleep
  *     B          lock, append B C D E, unlock, sync (after A's), wake C D E
  */
-#include "session/session.h"
+#include "session/append.h"
 
 #include <semaphore.h>
 
@@ -31,11 +31,11 @@ struct grove__append_group {
 /* Queues an append. Returns true if the queue was empty, so that its thread leads. */
 static bool put(struct grove_session *s, struct grove__append_group *w)
 {
-	struct grove__append_group *was = __atomic_load_n(&s->queued, __ATOMIC_RELAXED);
+	struct grove__append_group *was = __atomic_load_n(&s->writing.group, __ATOMIC_RELAXED);
 
 	do
 		w->next = was;
-	while (!__atomic_compare_exchange_n(&s->queued, &was, w, true, __ATOMIC_RELEASE,
+	while (!__atomic_compare_exchange_n(&s->writing.group, &was, w, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
 	/* from here on `w->next` belongs to the leader */
 	return !was;
@@ -44,7 +44,7 @@ static bool put(struct grove_session *s, struct grove__append_group *w)
 /* Takes all that is queued, in the order in which it was queued. */
 static struct grove__append_group *take(struct grove_session *s)
 {
-	struct grove__append_group *w = __atomic_exchange_n(&s->queued, NULL, __ATOMIC_ACQUIRE);
+	struct grove__append_group *w = __atomic_exchange_n(&s->writing.group, NULL, __ATOMIC_ACQUIRE);
 	struct grove__append_group *list = NULL, *next;
 
 	for (; w; w = next) {
@@ -88,7 +88,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->out, w->d);
 		stored |= !w->rc;
 	}
-	log = s->held ? NULL : s->log;
+	log = s->deferral.store ? NULL : s->log;
 	/* like a view: if the session changes to another log meanwhile, this one stays open */
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 	grove__session_unlock(s);
@@ -133,7 +133,7 @@ int grove__session_sync(struct grove_session *s, struct grove_detail *d)
 
 	if (rc)
 		return rc;
-	rc = s->latch ? grove__session_writable(s, d) : grove__session_load(s, d);
+	rc = s->writing.latch ? grove__session_writable(s, d) : grove__session_load(s, d);
 	log = s->log;
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 	grove__session_unlock(s);

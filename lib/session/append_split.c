@@ -5,7 +5,8 @@
  * computed by rules over the whole log. If the computed leaf is not the record
  * we just appended, we append a line that pins it.
  */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/leaf.h"
 
 #include "base/array.h"
 #include "json/value.h"
@@ -124,7 +125,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	struct grove_slice slice;
 	int rc;
 
-	if (s->held || grove__session_leaf_row(s) == last || !grove__spine_id(sp, last))
+	if (s->deferral.store || grove__session_leaf_row(s) == last || !grove__spine_id(sp, last))
 		return 0;
 	spec.leaf.id = ask.leaf = grove__spine_id(sp, last);
 	rc = grove__model_walk(s->image, sp->nr, &ask, &walk, d);
@@ -137,9 +138,9 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 		 * a boundary alone is not a conversation: only this handle knows that
 		 * it continues there
 		 */
-		s->moved = true;
-		s->kept = false;
-		s->leaf = last;
+		s->leaf.apart = true;
+		s->leaf.in_store = false;
+		s->leaf.row = last;
 		return 0;
 	}
 	rc = grove__dialect_spell(s->at.dialect, &spec, &json, d);
@@ -148,9 +149,9 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	grove__buf_release(&json);
 	/* the rules do not accept it as the leaf, but this handle continues there */
 	if (!rc && grove__session_leaf_row(s) != last) {
-		s->moved = true;
-		s->kept = false;
-		s->leaf = last;
+		s->leaf.apart = true;
+		s->leaf.in_store = false;
+		s->leaf.row = last;
 	}
 	return rc;
 }
@@ -180,7 +181,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	if (rc)
 		return rc;
 	/* appending at the computed leaf does not change what the rules find */
-	pin = (opt && opt->parent) || s->moved || s->follows != s->image;
+	pin = (opt && opt->parent) || s->leaf.apart || s->leaf.append != s->image;
 	before = last_node(s);
 	rc = append_parts(s, json, nr, opt, out, d);
 	if (rc)
@@ -188,17 +189,17 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	last = last_node(s);
 	if (last == before) {
 		/* metadata lines may have moved the leaf on purpose */
-		s->follows = NULL;
+		s->leaf.append = NULL;
 		return 0;
 	}
 	/* a side chain does not move the main conversation */
 	if (grove__model_side(&s->image->model, last) && !grove__session_own_file(s)) {
-		s->follows = NULL;
+		s->leaf.append = NULL;
 		return 0;
 	}
 	/* an entry that is not a message may not count as a leaf */
 	pin |= grove__spine_kind(s->image->spine, last) != GROVE_KIND_MESSAGE;
 	rc = pin ? pin_leaf(s, last, d) : 0;
-	s->follows = rc ? NULL : s->image;
+	s->leaf.append = rc ? NULL : s->image;
 	return rc;
 }

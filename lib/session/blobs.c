@@ -5,7 +5,7 @@
  * else may have its own, so for reading, the directory next to its sessions is searched
  * as well.
  */
-#include "session/session.h"
+#include "session/blobs.h"
 
 #include "blob/blob.h"
 
@@ -49,8 +49,8 @@ static int open_both(struct grove_session *s, struct grove_detail *d)
 		grove__blobs_close(own);
 		return rc;
 	}
-	s->blobs = own;
-	s->blobs_beside = beside;
+	s->blobs.own = own;
+	s->blobs.beside = beside;
 	return 0;
 }
 
@@ -61,18 +61,18 @@ int grove__session_blobs(struct grove_session *s, struct grove__blobs **out, str
 	*out = NULL;
 	if (!s->at.dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "the session is not open");
-	pthread_mutex_lock(&s->blobs_lock);
-	if (!s->blobs && s->at.dialect->blobs)
+	pthread_mutex_lock(&s->blobs.lock);
+	if (!s->blobs.own && s->at.dialect->blobs)
 		rc = open_both(s, d);
-	pthread_mutex_unlock(&s->blobs_lock);
-	*out = s->blobs;
+	pthread_mutex_unlock(&s->blobs.lock);
+	*out = s->blobs.own;
 	return rc;
 }
 
 void grove__session_close_blobs(struct grove_session *s)
 {
-	grove__blobs_close(s->blobs);
-	grove__blobs_close(s->blobs_beside);
+	grove__blobs_close(s->blobs.own);
+	grove__blobs_close(s->blobs.beside);
 }
 
 /*
@@ -85,7 +85,7 @@ static int from_archive(struct grove_session *s, struct grove__blobs *b, const c
 	struct grove_key key = { s->at.project, s->at.session, "" };
 	struct grove_buf name = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
 	char is[GROVE__BLOB_HASH];
-	int rc = !b || s->held ? GROVE_ENOTFOUND : grove__buf_addf(&name, "blobs/%s", hash);
+	int rc = !b || s->deferral.store ? GROVE_ENOTFOUND : grove__buf_addf(&name, "blobs/%s", hash);
 
 	if (!rc)
 		rc = grove__store_attach_get(s->at.store, &key, name.ptr, &have, NULL);
@@ -120,8 +120,8 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	rc = grove__session_blobs(s, &b, &d);
 	if (!rc)
 		rc = b ? grove__blob_get(b, hash, bytes, &d) : GROVE_ENOTFOUND;
-	if (!is_decided(rc) && s->blobs_beside) {
-		elsewhere = grove__blob_get(s->blobs_beside, hash, bytes, &other);
+	if (!is_decided(rc) && s->blobs.beside) {
+		elsewhere = grove__blob_get(s->blobs.beside, hash, bytes, &other);
 		rc = is_decided(elsewhere) ? elsewhere : rc;
 	}
 	if (!is_decided(rc)) {
@@ -158,10 +158,10 @@ int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
 {
 	int rc = grove__session_blobs(s, out, d);
 
-	if (rc || !*out || s->noted || !s->at.store || s->in_memory)
+	if (rc || !*out || s->blobs.note || !s->at.store || s->deferral.for_good)
 		return rc;
 	rc = grove__beside_note_blobs(*out, s->at.store, d);
-	s->noted = !rc;
+	s->blobs.note = !rc;
 	return rc;
 }
 

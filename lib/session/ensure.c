@@ -5,7 +5,9 @@
  * file. Then all of them are written at once, prepared like any other line.
  */
 #include "image/lines.h"
-#include "session/session.h"
+#include "session/append.h"
+#include "session/blobs.h"
+#include "session/leaf.h"
 
 #include <stdlib.h>
 
@@ -98,7 +100,7 @@ static int open_new(struct grove_session *s, const struct grove_key *key, bool *
 	int rc = grove__log_open(log, s->at.store, key, GROVE_STORE_CREATE, d);
 
 	*made = !rc;
-	if (rc != GROVE_EEXIST || !s->joins)
+	if (rc != GROVE_EEXIST || !s->deferral.may_join)
 		return rc;
 	rc = grove__log_open(log, s->at.store, key, GROVE_STORE_WRITE, d);
 	if (!rc)
@@ -120,7 +122,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	bool made = false;
 	int rc;
 
-	if (!s->held || s->in_memory)
+	if (!s->deferral.store || s->deferral.for_good)
 		return grove__session_load(s, d);
 	grove__records_init(&records, s->at.dialect);
 	rc = grove__session_writable(s, d);
@@ -137,7 +139,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 		rc = look_at_held(&records, rec, held, &looked, d);
 	if (!rc && held + nr)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
-	if (rc == GROVE_ECONFLICT && s->joins)
+	if (rc == GROVE_ECONFLICT && s->deferral.may_join)
 		rc = GROVE_EEXIST;
 	if (!rc)
 		grove__peek_mark_dialect(log, s->at.dialect);
@@ -153,7 +155,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	grove__buf_release(&looked);
 	grove__records_release(&records);
 	if (!rc && s->at.dialect->paths.artifacts)
-		rc = grove__beside_copy(s->held, &held_key, s->at.store, &key, d);
+		rc = grove__beside_copy(s->deferral.store, &held_key, s->at.store, &key, d);
 	if (rc) {
 		/* remove half a session, but not one that another process began */
 		if (made && rc != GROVE_EEXIST)

@@ -5,7 +5,9 @@
  * line the log is rewritten, and the children of the removed entry are attached to its
  * parent.
  */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/change.h"
+#include "session/leaf.h"
 
 struct forgetting {
 	uint32_t row, up;

@@ -6,7 +6,8 @@
  * level, and the labels whose target is on the path are written again at the end with
  * their own times. A list is copied as it is.
  */
-#include "session/session.h"
+#include "session/change.h"
+#include "session/leaf.h"
 
 #include "image/lines.h"
 
@@ -530,11 +531,11 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	struct grove_key key;
 	int rc;
 
-	if (opt->flags & GROVE_FORK_MEMORY || (s->in_memory && !opt->dir)) {
+	if (opt->flags & GROVE_FORK_MEMORY || (s->deferral.for_good && !opt->dir)) {
 		*at = (struct grove__where){ .dialect = s->at.dialect, .agent = s->at.dialect->name };
 		return 0;
 	}
-	if (opt->dir || s->held)
+	if (opt->dir || s->deferral.store)
 		return grove__session_place(s->g, s->at.dialect, cwd, opt->dir, time, id, at, d);
 	rc = grove__where_writable(s->g, &s->at, d);
 	if (rc)
@@ -622,8 +623,8 @@ static int open_copy(struct grove_session *out, bool defer, struct grove__aside 
 	struct grove_key key = { out->at.project, out->at.session, "" };
 	int rc;
 
-	out->in_memory = !out->at.store;
-	if (out->in_memory || defer)
+	out->deferral.for_good = !out->at.store;
+	if (out->deferral.for_good || defer)
 		return grove__session_hold(out, d);
 	rc = grove__aside_open(a, out->at.store, &key, false, d);
 	out->log = a->log;
@@ -654,8 +655,8 @@ static int copy_attachments(struct grove_session *s, struct grove_session *out, 
 
 	if (!s->at.dialect->paths.artifacts)
 		return 0;
-	return grove__beside_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
-				  out->held ? out->held : out->at.store, out->held ? &held : &a->key, d);
+	return grove__beside_copy(s->deferral.store ? s->deferral.store : s->at.store, s->deferral.store ? &held : &from,
+				  out->deferral.store ? out->deferral.store : out->at.store, out->deferral.store ? &held : &a->key, d);
 }
 
 /*
@@ -685,7 +686,7 @@ static int write_copy(struct grove_session *s, const struct grove_fork_options *
 	}
 	if (!rc)
 		rc = flush(w);
-	if (!rc && !out->held)
+	if (!rc && !out->deferral.store)
 		grove__peek_mark_dialect(out->log, s->at.dialect);
 	grove__buf_release(&w->bytes);
 	grove__records_release(&w->records);
@@ -719,7 +720,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.from_id = s->id;
 	defer = opt->flags & GROVE_FORK_DEFER && nobody_spoke(s, leaf);
 	/* a session without a path is found by its id */
-	h.from_path = s->in_memory || (s->held && !defer) ? NULL : s->at.path ? s->at.path : s->id;
+	h.from_path = s->deferral.for_good || (s->deferral.store && !defer) ? NULL : s->at.path ? s->at.path : s->id;
 	rc = grove__dialect_has_header(s->at.dialect)
 		     ? grove__image_header_line(s->image, s->log, &header, &h.from_header, d) : 0;
 	if (rc) {

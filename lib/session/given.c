@@ -6,7 +6,7 @@
  * strictly than a reader checks them: an entry may name a parent that does not exist.
  */
 #include "image/lines.h"
-#include "session/session.h"
+#include "session/append.h"
 
 #include <stdlib.h>
 

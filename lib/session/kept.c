@@ -7,7 +7,8 @@
  * the value is void and the new line is the leaf, whoever appended it, so no append has
  * to clear it.
  */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/leaf.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@
 bool grove__kept_has_values(const struct grove_session *s)
 {
 	/* a session that waits in memory for its first message is copied line by line */
-	return s->log && !s->held && grove__log_has_changes(s->log);
+	return s->log && !s->deferral.store && grove__log_has_changes(s->log);
 }
 
 /* Finds the row that the value names, if the log still has the recorded length. */
@@ -35,14 +36,14 @@ static bool read_leaf(const struct grove_session *s, const struct grove_buf *val
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
-	uint32_t row = GROVE_NO_ENTRY, was = s->kept ? s->leaf : GROVE_NO_ENTRY;
+	uint32_t row = GROVE_NO_ENTRY, was = s->leaf.in_store ? s->leaf.row : GROVE_NO_ENTRY;
 	struct grove_detail own;
-	bool had = s->kept;
+	bool had = s->leaf.in_store;
 	int rc;
 
 	/* a leaf that was moved in this handle only takes precedence here */
-	if (!grove__kept_has_values(s) || (s->moved && !s->kept) ||
-	    (s->kept_base == s->image->base && s->kept_tail == s->image->tail))
+	if (!grove__kept_has_values(s) || (s->leaf.apart && !s->leaf.in_store) ||
+	    (s->leaf.value_base == s->image->base && s->leaf.value_tail == s->image->tail))
 		return 0;
 	/* a missing value is not an error: the caller may have another one to report */
 	grove__fail_clear(&own);
@@ -50,11 +51,11 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 	if (rc && rc != GROVE_ENOTFOUND && d)
 		*d = own;
 	if (!rc || rc == GROVE_ENOTFOUND) {
-		s->kept = s->moved = !rc && read_leaf(s, &value, &row);
-		s->leaf = s->kept ? row : GROVE_NO_ENTRY;
-		s->kept_base = s->image->base;
-		s->kept_tail = s->image->tail;
-		rc = s->kept != had || (had && s->leaf != was);
+		s->leaf.in_store = s->leaf.apart = !rc && read_leaf(s, &value, &row);
+		s->leaf.row = s->leaf.in_store ? row : GROVE_NO_ENTRY;
+		s->leaf.value_base = s->image->base;
+		s->leaf.value_tail = s->image->tail;
+		rc = s->leaf.in_store != had || (had && s->leaf.row != was);
 	}
 	grove__buf_release(&value);
 	return rc;
@@ -109,8 +110,8 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, bool exact, stru
 	if (!rc && again)
 		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "other writers keep appending (try again)");
 	if (!rc) {
-		s->kept = s->moved = true;
-		s->leaf = row;
+		s->leaf.in_store = s->leaf.apart = true;
+		s->leaf.row = row;
 		/* somebody may have moved it since: the store's value counts */
 		rc = grove__session_refresh(s, d);
 	}
@@ -135,7 +136,7 @@ static int full_name(const char *name, struct grove_buf *out, struct grove_detai
 /* A session that waits for its first message has no location yet. */
 static int place(const struct grove_session *s, struct grove_detail *d)
 {
-	return s->log && (!s->held || s->in_memory)
+	return s->log && (!s->deferral.store || s->deferral.for_good)
 		       ? 0
 		       : grove__fail(d, GROVE_ENOTSUP, s->at.path,
 				     "nothing of the session is stored yet");

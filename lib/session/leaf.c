@@ -1,5 +1,6 @@
 /* session/leaf.c: where the conversation continues. */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/leaf.h"
 
 #include "json/write.h"
 
@@ -80,9 +81,9 @@ static int move_to(struct grove_session *s, uint32_t row, const struct grove_lea
 		return grove__kept_has_values(s)
 			       ? grove__kept_put_leaf(s, row, o->flags & GROVE_LEAF_IF_REV, d)
 			       : persist(s, row, o, d);
-	s->moved = true;
-	s->kept = false;
-	s->leaf = row;
+	s->leaf.apart = true;
+	s->leaf.in_store = false;
+	s->leaf.row = row;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* session/move.c: changes the working directory of a session, or deletes the session. */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/change.h"
 
 #include "store/jsonl.h"
 #include "sys/clock.h"
@@ -184,7 +185,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	rc = grove__session_writable(s, d);
 	if (rc)
 		return rc;
-	if (s->held)
+	if (s->deferral.store)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
 	if (s->at.sub)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "the transcript of a sub-agent moves with its session");

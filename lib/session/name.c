@@ -5,7 +5,8 @@
  * oh-my-pi has it in a slot in front of the header, which is overwritten in place, and
  * appends an entry as well.
  */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/change.h"
 
 #include "base/crc32c.h"
 #include "sys/clock.h"

@@ -4,7 +4,10 @@
  * A session that a live agent starts has no file until it is worth one. Until then its
  * lines are in a memory store of its own, so that everything else works the same way.
  */
-#include "session/session.h"
+#include "session/append.h"
+#include "session/blobs.h"
+#include "session/change.h"
+#include "session/leaf.h"
 
 #include "sys/clock.h"
 
@@ -18,9 +21,9 @@ struct grove_session *grove__session_alloc(struct grove *g)
 		return NULL;
 	s->refs = 1;
 	s->g = grove__world_ref(g);
-	s->leaf = GROVE_NO_ENTRY;
+	s->leaf.row = GROVE_NO_ENTRY;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->blobs_lock, NULL);
+	pthread_mutex_init(&s->blobs.lock, NULL);
 	return s;
 }
 
@@ -54,7 +57,7 @@ int grove__session_enter(struct grove_session *s, struct grove_detail *d)
 {
 	int rc = grove__session_enter_at_once(s, d);
 
-	if (rc || !s->submitted)
+	if (rc || !s->writing.queue)
 		return rc;
 	rc = grove__submit_drain(s, d);
 	if (rc)
@@ -81,27 +84,27 @@ void grove__session_unref(struct grove_session *s)
 	grove__submit_close(s);
 	grove__log_close(s->log);
 	grove__image_unref(s->image);
-	for (size_t i = 0; i < s->nr_retired; i++) {
-		grove__image_unref(s->retired[i].image);
-		grove__log_close(s->retired[i].log);
-		grove__store_close(s->retired[i].store);
+	for (size_t i = 0; i < s->nr_past; i++) {
+		grove__image_unref(s->past[i].image);
+		grove__log_close(s->past[i].log);
+		grove__store_close(s->past[i].store);
 	}
-	free(s->retired);
+	free(s->past);
 	grove__labels_unref(s->labels);
-	grove__append_batch_free(s->batch);
-	grove__store_close(s->held);
+	grove__append_batch_free(s->writing.batch);
+	grove__store_close(s->deferral.store);
 	grove__where_release(&s->at);
 	grove__session_close_blobs(s);
-	free(s->latch);
-	free(s->cause);
+	free(s->writing.latch);
+	free(s->writing.cause);
 	free(s->owner);
-	free(s->written_by);
+	free(s->stamp.program);
 	free(s->command);
-	free(s->branch);
+	free(s->stamp.branch);
 	free(s->id);
 	free(s->cwd);
 	free(s->dir);
-	pthread_mutex_destroy(&s->blobs_lock);
+	pthread_mutex_destroy(&s->blobs.lock);
 	pthread_mutex_destroy(&s->lock);
 	grove__world_unref(s->g);
 	free(s);
@@ -113,15 +116,15 @@ void grove__session_unref(struct grove_session *s)
  */
 static int retire(struct grove_session *s, struct grove__retired what)
 {
-	struct grove__retired *p = realloc(s->retired, (s->nr_retired + 1) * sizeof(*p));
+	struct grove__retired *p = realloc(s->past, (s->nr_past + 1) * sizeof(*p));
 
 	if (!p)
 		return GROVE_ENOMEM;
-	s->retired = p;
-	s->retired[s->nr_retired++] = what;
+	s->past = p;
+	s->past[s->nr_past++] = what;
 	/* row numbers belong to an image, ids stay valid */
-	s->leaf_id = s->image && s->moved && s->leaf != GROVE_NO_ENTRY
-			     ? grove__spine_id(s->image->spine, s->leaf)
+	s->leaf.id = s->image && s->leaf.apart && s->leaf.row != GROVE_NO_ENTRY
+			     ? grove__spine_id(s->image->spine, s->leaf.row)
 			     : NULL;
 	s->image = NULL;
 	grove__labels_unref(s->labels);
@@ -136,12 +139,12 @@ int grove__session_retire(struct grove_session *s)
 
 int grove__session_change_log(struct grove_session *s, struct grove_store_log *log)
 {
-	int rc = retire(s, (struct grove__retired){ s->image, s->log, s->held });
+	int rc = retire(s, (struct grove__retired){ s->image, s->log, s->deferral.store });
 
 	if (rc)
 		return rc;
 	s->log = log;
-	s->held = NULL;
+	s->deferral.store = NULL;
 	return 0;
 }
 
@@ -150,9 +153,9 @@ void grove__session_close_old(struct grove_session *s)
 	/* one reference is the handle's own: otherwise there are views */
 	if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1)
 		return;
-	for (size_t i = 0; i < s->nr_retired; i++) {
-		grove__log_close(s->retired[i].log);
-		s->retired[i].log = NULL;
+	for (size_t i = 0; i < s->nr_past; i++) {
+		grove__log_close(s->past[i].log);
+		s->past[i].log = NULL;
 	}
 }
 
@@ -213,7 +216,7 @@ int grove__session_take_cwd(struct grove_session *s)
 	if (!h->cwd && s->cwd && !s->cwd_in_log && grove__dialect_cwd_in_entries(s->at.dialect))
 		return 0;
 	s->cwd_in_log = h->cwd;
-	if (!h->cwd && grove__dialect_cwd_in_entries(s->at.dialect) && !s->held && !s->at.path) {
+	if (!h->cwd && grove__dialect_cwd_in_entries(s->at.dialect) && !s->deferral.store && !s->at.path) {
 		int rc = noted_cwd(s);
 
 		if (rc <= 0)
@@ -248,17 +251,17 @@ static void carry_leaf(struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
 
-	if (!s->moved || s->leaf == GROVE_NO_ENTRY)
+	if (!s->leaf.apart || s->leaf.row == GROVE_NO_ENTRY)
 		return;
-	s->leaf = s->leaf_id ? grove__spine_find(sp, sp->nr, grove__spine_name(s->leaf_id))
+	s->leaf.row = s->leaf.id ? grove__spine_find(sp, sp->nr, grove__spine_name(s->leaf.id))
 			     : GROVE_NO_ENTRY;
-	s->moved = s->leaf != GROVE_NO_ENTRY;
-	s->leaf_id = NULL;
+	s->leaf.apart = s->leaf.row != GROVE_NO_ENTRY;
+	s->leaf.id = NULL;
 }
 
 void grove__session_note_last(struct grove_session *s)
 {
-	if (!s->in_memory && s->at.path && s->cwd)
+	if (!s->deferral.for_good && s->at.path && s->cwd)
 		(void)grove__last_session_write(s->g, s->at.dialect, s->cwd, s->at.path, NULL);
 }
 
@@ -266,13 +269,13 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__image_source src = {
 		.log = s->log, .dialect = s->at.dialect, .path = s->at.path,
-		.cache = s->held ? NULL : s->g->cache, .progress = &s->g->progress,
+		.cache = s->deferral.store ? NULL : s->g->cache, .progress = &s->g->progress,
 		/*
 		 * without a header, an empty file may be a session that has not begun,
 		 * or no session
 		 */
 		.may_be_empty = grove__dialect_may_be_empty(s->at.dialect) &&
-				(s->held || !s->at.path || s->flags & GROVE_OPEN_WRITE),
+				(s->deferral.store || !s->at.path || s->flags & GROVE_OPEN_WRITE),
 	};
 	int rc;
 
@@ -309,7 +312,7 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 	if (!rc && old->lines != lines) {
 		grove__labels_unref(s->labels);
 		s->labels = NULL;
-		s->follows = NULL;
+		s->leaf.append = NULL;
 	}
 	if (!rc && grove__session_take_cwd(s))
 		return grove__fail_nomem(d);
@@ -330,7 +333,7 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 	}
 	/* the old image is good enough to continue with, unless it is incomplete */
 	if (old->spine->linked == old->spine->nr)
-		s->image = s->retired[--s->nr_retired].image;
+		s->image = s->past[--s->nr_past].image;
 	return rc;
 }
 
@@ -342,17 +345,17 @@ static int leaf_by_rules(struct grove_session *s, uint32_t *row, struct grove_de
 	uint32_t nr = s->image->spine->nr;
 	int rc;
 
-	if (s->ruled != s->image || s->ruled_at != nr) {
-		s->ruled = NULL;
+	if (s->leaf.rules != s->image || s->leaf.rules_rows != nr) {
+		s->leaf.rules = NULL;
 		rc = grove__model_walk(s->image, nr, &ask, &w, d);
 		if (rc)
 			return rc;
-		s->ruled = s->image;
-		s->ruled_at = nr;
-		s->ruled_leaf = w.leaf;
+		s->leaf.rules = s->image;
+		s->leaf.rules_rows = nr;
+		s->leaf.rules_end = w.leaf;
 		grove__walk_release(&w);
 	}
-	*row = s->ruled_leaf;
+	*row = s->leaf.rules_end;
 	return 0;
 }
 
@@ -364,9 +367,9 @@ bool grove__session_own_file(const struct grove_session *s)
 /* A leaf that was moved in this handle comes first, then the rules, then the last line. */
 int grove__session_find_leaf(struct grove_session *s, uint32_t *row, struct grove_detail *d)
 {
-	if (!s->moved && !grove__model_is_path(s->at.dialect))
+	if (!s->leaf.apart && !grove__model_is_path(s->at.dialect))
 		return leaf_by_rules(s, row, d);
-	*row = s->moved ? s->leaf : grove__tree_last(s->image->spine);
+	*row = s->leaf.apart ? s->leaf.row : grove__tree_last(s->image->spine);
 	return 0;
 }
 
@@ -551,9 +554,9 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 int grove__session_hold(struct grove_session *s, struct grove_detail *d)
 {
 	static const struct grove_key key = { "", GROVE__HELD, "" };
-	int rc = grove__store_open(&s->held, "memory:", d);
+	int rc = grove__store_open(&s->deferral.store, "memory:", d);
 
-	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_STORE_CREATE, d);
+	return rc ? rc : grove__log_open(&s->log, s->deferral.store, &key, GROVE_STORE_CREATE, d);
 }
 
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
@@ -581,8 +584,8 @@ static int begin_with(struct grove_session *s, struct grove_slice lines, const s
 		return rc;
 	grove__log_close(s->log);
 	s->log = NULL;
-	grove__store_close(s->held);
-	s->held = NULL;
+	grove__store_close(s->deferral.store);
+	s->deferral.store = NULL;
 	rc = grove__session_hold(s, d);
 	if (!rc)
 		rc = put_header(s, h, d);
@@ -642,7 +645,7 @@ static int place_new(struct grove *g, const struct grove_create_options *opt, st
 	struct grove_slice named = { NULL, 0 };
 	int rc;
 
-	if (s->in_memory) {
+	if (s->deferral.for_good) {
 		s->at.agent = dialect->name;
 		return 0;
 	}
@@ -665,9 +668,9 @@ static int open_new(struct grove_session *s, unsigned flags, struct grove_detail
 {
 	struct grove_key key = { s->at.project, s->at.session, "" };
 
-	if (flags & GROVE_CREATE_NOW && !s->in_memory && grove__dialect_has_header(s->at.dialect))
+	if (flags & GROVE_CREATE_NOW && !s->deferral.for_good && grove__dialect_has_header(s->at.dialect))
 		return grove__log_open(&s->log, s->at.store, &key, GROVE_STORE_CREATE, d);
-	s->joins = !s->in_memory && !is_there(s);
+	s->deferral.may_join = !s->deferral.for_good && !is_there(s);
 	return grove__session_hold(s, d);
 }
 
@@ -703,7 +706,7 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		goto out;
 	s->flags = GROVE_OPEN_WRITE;
 	s->version = dialect->version;
-	s->in_memory = opt->flags & GROVE_CREATE_MEMORY;
+	s->deferral.for_good = opt->flags & GROVE_CREATE_MEMORY;
 	grove__world_session_id(g, dialect, id);
 	h.id = opt->id ? opt->id : id;
 	rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd) ? grove__fail_nomem(d) : 0;
@@ -720,7 +723,7 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 	}
 	if (!rc)
 		rc = opt->lines.len ? begin_with(s, opt->lines, &h, d) : put_header(s, &h, d);
-	if (!rc && !s->held)
+	if (!rc && !s->deferral.store)
 		grove__peek_mark_dialect(s->log, dialect);
 	if (!rc)
 		rc = grove__session_load(s, d);

@@ -5,7 +5,7 @@
  * would find the session by it, or else the path of the file, if the agent accepts one. "{key}"
  * is the session's name in a list of the agent's own (OpenClaw).
  */
-#include "session/session.h"
+#include "session/about.h"
 
 #include "json/scan.h"
 #include "sys/file.h"

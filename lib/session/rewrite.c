@@ -10,7 +10,7 @@
  *	becomes   {"type":"a","n":2} and the rest⏎
  */
 #include "image/lines.h"
-#include "session/session.h"
+#include "session/change.h"
 
 #include "base/crc32c.h"
 
@@ -285,7 +285,7 @@ int grove__session_migrate(struct grove_session *s, struct grove_detail *d)
 		struct grove_detail why;
 
 		grove__fail_clear(&why);
-		rc = grove__session_rewrite(s, migrate_line, NULL, &s->migrated, &why);
+		rc = grove__session_rewrite(s, migrate_line, NULL, &s->migration, &why);
 		if (rc && d)
 			*d = why;
 		if (rc == GROVE_ECONFLICT) {

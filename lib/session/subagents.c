@@ -7,7 +7,7 @@
  * Agents may be grouped: their files are then in a directory. Ids are unique in a
  * session, so the two files of an agent belong together wherever they are.
  */
-#include "session/session.h"
+#include "session/about.h"
 
 #include "base/array.h"
 
@@ -24,8 +24,8 @@ static int place_of(struct grove_session *s, struct place *p, struct grove_detai
 	p->rules = s->at.dialect ? s->at.dialect->agents : NULL;
 	if (!p->rules)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not store sub-agents");
-	if (s->held) {
-		p->store = s->held;
+	if (s->deferral.store) {
+		p->store = s->deferral.store;
 		p->key = (struct grove_key){ "", GROVE__HELD, "" };
 	} else {
 		p->store = s->at.store;

@@ -19,7 +19,7 @@
  * The first failure is permanent, because everything composed since is below lines that
  * were not stored. The thread ends after a while without work.
  */
-#include "session/session.h"
+#include "session/append.h"
 
 #include "sys/alive.h"
 #include "sys/clock.h"
@@ -349,13 +349,13 @@ int grove__submit_put(struct grove_session *s, const struct grove_store_record *
 	struct copies c;
 	int rc;
 
-	if (!s->submitted)
-		s->submitted = make(s);
-	if (!s->submitted || copy_all(rec, nr, sync, &c))
+	if (!s->writing.queue)
+		s->writing.queue = make(s);
+	if (!s->writing.queue || copy_all(rec, nr, sync, &c))
 		return grove__fail_nomem(d);
-	pthread_mutex_lock(&s->submitted->lock);
-	rc = enqueue(s->submitted, s, &c, d);
-	pthread_mutex_unlock(&s->submitted->lock);
+	pthread_mutex_lock(&s->writing.queue->lock);
+	rc = enqueue(s->writing.queue, s, &c, d);
+	pthread_mutex_unlock(&s->writing.queue->lock);
 	if (rc) {
 		free_list(c.first);
 		return rc;
@@ -369,17 +369,17 @@ int grove__submit_put(struct grove_session *s, const struct grove_store_record *
 /* Called when lines are not where the image has them. The lock of the session is held. */
 static int forget_places(struct grove_session *s, struct grove_detail *d)
 {
-	pthread_mutex_lock(&s->submitted->lock);
-	s->submitted->displaced = false;
-	pthread_mutex_unlock(&s->submitted->lock);
-	s->anew = true;
-	s->follows = NULL;
+	pthread_mutex_lock(&s->writing.queue->lock);
+	s->writing.queue->displaced = false;
+	pthread_mutex_unlock(&s->writing.queue->lock);
+	s->writing.new_image = true;
+	s->leaf.append = NULL;
 	return grove__session_retire(s) ? grove__fail_nomem(d) : 0;
 }
 
 int grove__submit_drain(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__submit_queue *b = s->submitted;
+	struct grove__submit_queue *b = s->writing.queue;
 	bool displaced;
 	int rc;
 
@@ -400,7 +400,7 @@ int grove__submit_drain(struct grove_session *s, struct grove_detail *d)
 
 int grove__submit_settle(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__submit_queue *b = s->submitted;
+	struct grove__submit_queue *b = s->writing.queue;
 	bool displaced;
 
 	if (!b)
@@ -416,7 +416,7 @@ int grove__submit_settle(struct grove_session *s, struct grove_detail *d)
 
 size_t grove__submit_count(const struct grove_session *s)
 {
-	struct grove__submit_queue *b = s->submitted;
+	struct grove__submit_queue *b = s->writing.queue;
 	size_t nr;
 
 	if (!b)
@@ -429,11 +429,11 @@ size_t grove__submit_count(const struct grove_session *s)
 
 void grove__submit_close(struct grove_session *s)
 {
-	struct grove__submit_queue *b = s->submitted;
+	struct grove__submit_queue *b = s->writing.queue;
 
 	if (!b)
 		return;
-	s->submitted = NULL;
+	s->writing.queue = NULL;
 	/* a child process does not have the thread, and must not write what its parent submitted */
 	if (is_ours(b)) {
 		pthread_mutex_lock(&b->lock);

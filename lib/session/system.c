@@ -2,7 +2,8 @@
  * session/system.c: the system message in force, which an append may have to repeat.
  */
 #include "image/messages.h"
-#include "session/session.h"
+#include "session/append.h"
+#include "session/blobs.h"
 
 static int collect(void *payload, struct grove_slice json)
 {

@@ -6,7 +6,10 @@
  * to it.
  */
 #include "image/lines.h"
-#include "session/session.h"
+#include "session/append.h"
+#include "session/blobs.h"
+#include "session/change.h"
+#include "session/leaf.h"
 
 #include "json/edit.h"
 #include "json/write.h"
@@ -82,7 +85,7 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 	if (rc)
 		return rc;
 	grove__buf_clear(&u->edited);
-	rc = s->held ? 1 : grove__session_prepare(s, grove__buf_slice(&u->json), &u->edited, u->d);
+	rc = s->deferral.store ? 1 : grove__session_prepare(s, grove__buf_slice(&u->json), &u->edited, u->d);
 	if (rc < 0)
 		return rc;
 	return grove__buf_add_slice(out, grove__buf_slice(rc ? &u->json : &u->edited));

@@ -19,6 +19,7 @@
  */
 #include "transfer/archive.h"
 
+#include "session/leaf.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/stamp.h"

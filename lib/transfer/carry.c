@@ -8,6 +8,7 @@
 #include "transfer/carry.h"
 
 #include "image/range.h"
+#include "session/leaf.h"
 
 #include <stdlib.h>
 

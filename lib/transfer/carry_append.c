@@ -20,6 +20,7 @@
 #include "transfer/carry.h"
 
 #include "session/append_compose.h"
+#include "session/leaf.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -249,7 +250,7 @@ static bool is_below(const struct taking *t, const struct grove__carry_line *l)
  */
 static bool leads_away(struct taking *t, struct grove_slice *target)
 {
-	bool ruled = !grove__model_is_path(t->s->at.dialect), away = false, forgotten = t->s->kept;
+	bool ruled = !grove__model_is_path(t->s->at.dialect), away = false, forgotten = t->s->leaf.in_store;
 
 	for (size_t i = 0; i < t->nr_taken; i++) {
 		struct taken *k = &t->taken[i];

@@ -6,6 +6,7 @@
  */
 #include "transfer/carry.h"
 
+#include "session/blobs.h"
 #include "store/jsonl.h"
 
 #include <stdlib.h>

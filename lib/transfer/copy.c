@@ -19,6 +19,7 @@
 #include "transfer/copy.h"
 
 #include "blob/blob.h"
+#include "session/leaf.h"
 #include "store/jsonl.h"
 #include "sys/temp.h"
 #include "transfer/stores.h"

@@ -8,6 +8,7 @@
 #include "dialect/weight.h"
 #include "image/messages.h"
 #include "json/out.h"
+#include "session/blobs.h"
 #include "view/heads.h"
 
 #include "base/array.h"

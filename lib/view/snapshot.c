@@ -5,6 +5,8 @@
  * spine anyway, and what sub-agents reported are held in memory.
  */
 #include "json/out.h"
+#include "session/blobs.h"
+#include "session/leaf.h"
 #include "view/snapshot.h"
 
 #include "view/heads.h"
@@ -71,7 +73,7 @@ static void put_session(struct shot *t)
 {
 	const struct grove_session *s = t->v->session;
 	const struct grove__header *h = &t->v->image->header;
-	bool memory = s->in_memory || s->held;
+	bool memory = s->deferral.for_good || s->deferral.store;
 	struct grove__out *o = &t->o;
 	uint64_t entries = 0;
 

@@ -6,6 +6,8 @@
  */
 #include "view/view.h"
 
+#include "session/leaf.h"
+
 #include <stdlib.h>
 
 static void count(const struct grove__image *im, struct grove_counts *c)
@@ -52,9 +54,9 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
 	/* if finding the leaf takes a walk, it is found on first use */
-	v->moved = s->moved;
-	v->kept = s->kept;
-	v->has_leaf = s->moved || grove__model_is_path(s->at.dialect);
+	v->moved = s->leaf.apart;
+	v->kept = s->leaf.in_store;
+	v->has_leaf = s->leaf.apart || grove__model_is_path(s->at.dialect);
 	if (v->has_leaf)
 		v->leaf = grove__session_leaf_row(s);
 	v->name = grove__image_name(s->image);

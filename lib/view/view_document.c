@@ -4,6 +4,7 @@
  * A linear session is as deep as it is long, so nothing here recurses.
  */
 #include "json/out.h"
+#include "session/blobs.h"
 #include "view/view.h"
 
 #include "base/array.h"

@@ -7,6 +7,7 @@
 #include "js/js.h"
 #include "json/out.h"
 #include "json/value.h"
+#include "session/blobs.h"
 
 #include <stdlib.h>
 

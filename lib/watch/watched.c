@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "base/idmap.h"
+#include "session/leaf.h"
 
 #include <stdlib.h>
 
@@ -690,7 +691,7 @@ static int renew(struct grove__watched *w, struct grove_detail *d)
 {
 	int rc;
 
-	if (!w->s || w->s->nr_retired < RETIRED_MAX)
+	if (!w->s || w->s->nr_past < RETIRED_MAX)
 		return 0;
 	rc = open_again(w, d);
 	/* whatever it is, the look will report it */

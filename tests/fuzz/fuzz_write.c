@@ -24,7 +24,7 @@ static bool fine(int rc)
 /* Images go to files, and there is no place for them: the end of this session. */
 static bool latched(const struct grove_session *s)
 {
-	return s->latch != NULL;
+	return s->writing.latch != NULL;
 }
 
 static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct grove_session *s,
@@ -34,7 +34,7 @@ static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct gr
 	 * An entry that was there already is the leaf of this handle alone; and Claude's
 	 * rules may find another conversation than the one that is being written.
 	 */
-	unsigned what = s->moved || s->image->model.chain ? TELL_LINES : TELL_LINES | TELL_LEAF;
+	unsigned what = s->leaf.apart || s->image->model.chain ? TELL_LINES : TELL_LINES | TELL_LEAF;
 	struct grove_buf x = world_tell(s, what | but), y;
 	struct grove_session *fresh;
 	int rc;

@@ -266,7 +266,7 @@ static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
 
 static struct grove__append_group *waiting(struct grove_session *s)
 {
-	return __atomic_load_n(&s->queued, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&s->writing.group, __ATOMIC_ACQUIRE);
 }
 
 /* A, which waits for no disk, is held up with the lock; B waits for that, and C for B. */

@@ -17,6 +17,7 @@
 
 #include "base/crc32c.h"
 #include "check/check.h"
+#include "session/change.h"
 
 #include "../lib/chance.h"
 #include "../lib/world.h"

@@ -11,6 +11,7 @@
 #include "base/regex.h"
 #include "base/utf8.h"
 #include "js/js.h"
+#include "search/search_alike.h"
 #include "search/search_stem.h"
 #include "search/search_words.h"
 
@@ -327,7 +328,7 @@ static bool has_token(const struct grove__search_query *q, const struct token *k
 	return false;
 }
 
-/* Adds a word of a term as a term of its own. */
+/* Adds a word as a term of its own. */
 static int add_some(struct grove__search_query *q, const struct term *of, const struct token *k, bool last)
 {
 	struct term *t;
@@ -392,6 +393,56 @@ static bool is_exacting(const struct grove__search_query *q)
 	return q->re != NULL;
 }
 
+static bool is_same_form(const struct token *a, const char *word, size_t len)
+{
+	char stem[GROVE__WORD_MAX], other[GROVE__WORD_MAX];
+	size_t n;
+
+	if (a->len == len && !memcmp(a->bytes, word, len))
+		return true;
+	if (!grove__search_stem_has(a->bytes, a->len) || !grove__search_stem_has(word, len))
+		return false;
+	memcpy(stem, a->bytes, a->len);
+	memcpy(other, word, len);
+	n = grove__search_stem(stem, a->len);
+	return grove__search_stem(other, len) == n && !memcmp(stem, other, n);
+}
+
+/* Adds the other words of a line that has a form of this one. */
+static int add_line(struct grove__search_query *q, const struct token *k, const char *line)
+{
+	struct token other = { 0 };
+	bool has = false;
+	int rc = 0;
+
+	for (const char *p = line, *end; *p && !has; p = end + (*end == ' ')) {
+		end = strchrnul(p, ' ');
+		has = is_same_form(k, p, (size_t)(end - p));
+	}
+	for (const char *p = line, *end; *p && has && !rc; p = end + (*end == ' ')) {
+		end = strchrnul(p, ' ');
+		other.len = (size_t)(end - p);
+		memcpy(other.bytes, p, other.len);
+		if (!is_same_form(k, p, other.len))
+			rc = add_some(q, &(struct term){ .text = grove__slice_str("") }, &other, false);
+	}
+	return rc;
+}
+
+/* Adds words that mean the same. */
+static int add_alike(struct grove__search_query *q)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < q->nr_wanted; i++)
+		for (size_t j = 0; j < sizeof(grove__search_alike) / sizeof(*grove__search_alike) && !rc; j++) {
+			const struct token k = *q->terms[i].tokens;
+
+			rc = q->terms[i].exact ? 0 : add_line(q, &k, grove__search_alike[j]);
+		}
+	return rc;
+}
+
 int grove__search_query_some(const struct grove__search_query *q, struct grove__search_query **out)
 {
 	struct grove__search_query *own;
@@ -407,8 +458,9 @@ int grove__search_query_some(const struct grove__search_query *q, struct grove__
 	for (size_t i = 0; i < q->nr && !rc; i++)
 		rc = add_parts(own, &q->terms[i]);
 	own->nr_wanted = own->nr;
+	rc = rc ? rc : add_alike(own);
 	/* of one word, a text has all or nothing */
-	if (rc || (own->nr == 1 && q->nr == 1 && q->terms->nr == 1 &&
+	if (rc || (own->nr_wanted == 1 && q->nr == 1 && q->terms->nr == 1 &&
 		   own->terms->tokens->len == q->terms->tokens->len))
 		grove__search_query_free(own);
 	else
@@ -437,9 +489,10 @@ void grove__search_query_drop_stops(struct grove__search_query *q)
 	}
 }
 
-size_t grove__search_query_words(const struct grove__search_query *q)
+size_t grove__search_query_words(const struct grove__search_query *q, size_t *alike)
 {
-	return q->nr;
+	*alike = q->nr - q->nr_wanted;
+	return q->nr_wanted;
 }
 
 struct grove_slice grove__search_query_word(const struct grove__search_query *q, size_t i)

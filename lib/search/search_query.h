@@ -29,8 +29,11 @@ void grove__search_query_drop_stops(struct grove__search_query *q);
  * occur, and a single word. GROVE_ENOMEM.
  */
 int grove__search_query_some(const struct grove__search_query *q, struct grove__search_query **out);
-/* How many words that query has, and each as it was written. */
-size_t grove__search_query_words(const struct grove__search_query *q);
+/*
+ * How many words that query has, how many others that mean the same come after them, and each
+ * word as it was written.
+ */
+size_t grove__search_query_words(const struct grove__search_query *q, size_t *alike);
 struct grove_slice grove__search_query_word(const struct grove__search_query *q, size_t i);
 
 /* Called with each word that has a stem. */

@@ -16,7 +16,9 @@
 #define BEST 64                 /* sessions that are shown */
 #define PASSAGES 3              /* and texts of each */
 #define SATURATION 1.2
-#define SLOPE 0.3               /* how much length counts: logs are mostly output of tools */
+#define SLOPE 0.5               /* how much length counts: logs are mostly output of tools */
+#define ALIKE 0.3              /* what a word that means the same is worth */
+#define NEAR 0.25               /* how much better a session is if one text has all of its words */
 #define TIE 0.94                /* scores that differ by less are about the same */
 
 /* What an occurrence counts, by lane; the last one is a title or a label. */
@@ -36,8 +38,8 @@ struct document {
 
 struct grove__search_rank {
 	const struct grove_search *s;
-	size_t nr_words;
-	uint64_t all;                /* a bit for each of them */
+	size_t nr_words, nr_alike;   /* of the query; others that mean the same follow */
+	uint64_t all;                /* a bit for each word of the query */
 	struct document **of;        /* each log; NULL: it has none of the words, or … */
 	uint8_t *skip;               /* … is left out */
 };
@@ -49,7 +51,7 @@ struct grove__search_rank *grove__search_rank_new(const struct grove_search *s, 
 	if (!r)
 		return NULL;
 	r->s = s;
-	r->nr_words = grove__search_query_words(q);
+	r->nr_words = grove__search_query_words(q, &r->nr_alike);
 	r->all = r->nr_words < 64 ? ((uint64_t)1 << r->nr_words) - 1 : UINT64_MAX;
 	r->of = calloc(s->sweep.nr + 1, sizeof(*r->of));
 	r->skip = calloc(s->sweep.nr + 1, 1);
@@ -120,7 +122,7 @@ int grove__search_rank_note(struct grove__search_rank *r, uint64_t words, const 
 	struct passage p = { words, named ? SEARCH_LANES : grove__search_lane(h->class, h->role), *h };
 
 	if (!d) {
-		d = r->of[h->log] = calloc(1, sizeof(*d) + r->nr_words * sizeof(*d->times));
+		d = r->of[h->log] = calloc(1, sizeof(*d) + (r->nr_words + r->nr_alike) * sizeof(*d->times));
 		if (!d)
 			return GROVE_ENOMEM;
 	}
@@ -156,14 +158,14 @@ static double score_of(const struct grove__search_rank *r, uint32_t log, const d
 	const struct document *d = r->of[log];
 	double k = SATURATION * (1 - SLOPE + SLOPE * length_of(r->s, log) / mean), sum = 0, near = 0, all = 0;
 
-	for (size_t i = 0; i < r->nr_words; i++) {
+	for (size_t i = 0; i < r->nr_words + r->nr_alike; i++) {
 		double times = d->times[i] / 2.0;
 
 		all += worth[i];
 		sum += worth[i] * times * (1 + SATURATION) / (times + k);
 		near += d->passage[0].words >> i & 1 ? worth[i] : 0;
 	}
-	return sum * (1 + near / all);
+	return sum * (1 + NEAR * near / all);
 }
 
 static int by_rank(const void *x, const void *y)
@@ -214,12 +216,12 @@ static void weigh(const struct grove__search_rank *r, double *worth, double *mea
 	*mean = 1;
 	for (size_t i = 0; i < nr; i++)
 		*mean += length_of(r->s, i) / (double)nr;
-	for (size_t w = 0; w < r->nr_words; w++) {
+	for (size_t w = 0; w < r->nr_words + r->nr_alike; w++) {
 		size_t has = 0;
 
 		for (size_t i = 0; i < nr; i++)
 			has += r->of[i] && r->of[i]->words >> w & 1;
-		worth[w] = log_2(1 + ((double)(nr - has) + 0.5) / ((double)has + 0.5));
+		worth[w] = log_2(1 + ((double)(nr - has) + 0.5) / ((double)has + 0.5)) * (w < r->nr_words ? 1 : ALIKE);
 	}
 }
 
@@ -286,7 +288,7 @@ static size_t rank_all(struct grove__search_rank *r, const double *worth, double
 	for (uint32_t i = 0; i < r->s->sweep.nr; i++) {
 		if (!r->of[i] || r->skip[i])
 			continue;
-		memory[nr] = (struct ranked){ .log = i, .some = r->of[i]->words != r->all, .path = r->s->sweep.logs[i].name,
+		memory[nr] = (struct ranked){ .log = i, .some = (r->of[i]->words & r->all) != r->all, .path = r->s->sweep.logs[i].name,
 					      .score = score_of(r, i, worth, mean) };
 		list[nr] = &memory[nr];
 		nr++;
@@ -299,7 +301,7 @@ static size_t rank_all(struct grove__search_rank *r, const double *worth, double
 int grove__search_rank_take(struct grove__search_rank *r, struct grove__search_hits *out, grove__search_whole_fn *whole,
 			    void *payload)
 {
-	double *worth = calloc(r->nr_words + 1, sizeof(*worth)), mean;
+	double *worth = calloc(r->nr_words + r->nr_alike + 1, sizeof(*worth)), mean;
 	struct ranked *memory = malloc((r->s->sweep.nr + 1) * sizeof(*memory));
 	struct ranked **list = malloc((r->s->sweep.nr + 1) * sizeof(*list));
 	struct grove__search_hit *hits = malloc((size_t)BEST * PASSAGES * sizeof(*hits));

@@ -252,34 +252,6 @@ int grove__json_edit(struct grove_buf *out, struct grove_slice object,
 	return rc;
 }
 
-/* The next part of a pointer, unescaped, NUL-terminated in `out`. */
-static int pointer_part(const char **p, struct grove_buf *out)
-{
-	int rc = 0;
-
-	grove__buf_clear(out);
-	for (const char *c = *p + 1; !rc; c++) {
-		if (!*c || *c == '/') {
-			*p = c;
-			return grove__buf_reserve(out, 1);
-		}
-		if (*c == '~' && (c[1] == '0' || c[1] == '1'))
-			rc = grove__buf_add_char(out, *++c == '0' ? '~' : '/');
-		else
-			rc = grove__buf_add_char(out, *c);
-	}
-	return rc;
-}
-
-static struct grove_slice item_at(struct grove_slice array, const char *index)
-{
-	size_t n = strspn(index, "0123456789");
-
-	if (!n || n > 18 || index[n])
-		return grove__slice(NULL, 0);
-	return grove__json_at(array, strtoull(index, NULL, 10));
-}
-
 int grove__json_edit_text(struct grove_buf *out, struct grove_slice object, const char *member,
 			  struct grove_slice text)
 {
@@ -297,27 +269,13 @@ int grove__json_edit_text(struct grove_buf *out, struct grove_slice object, cons
 int grove__json_replace(struct grove_buf *out, struct grove_slice value, const char *pointer,
 			struct grove_slice with)
 {
-	struct grove_buf part = GROVE_BUF_INIT;
-	struct grove_slice at = value;
+	struct grove_slice at;
 	size_t start = out->len, before;
-	int rc = *pointer && *pointer != '/' ? 1 : 0;
 
-	while (!rc && *pointer) {
-		rc = pointer_part(&pointer, &part);
-		if (rc)
-			break;
-		if (grove__json_type_of(at) == JSON_OBJECT)
-			at = grove__json_get(at, part.ptr ? part.ptr : "");
-		else if (grove__json_type_of(at) == JSON_ARRAY)
-			at = item_at(at, part.ptr ? part.ptr : "");
-		else
-			at = grove__slice(NULL, 0);
-		if (!at.len)
-			rc = 1;
-	}
-	grove__buf_release(&part);
-	if (rc)
-		return rc;
+	if (grove__json_find(value, pointer, &at))
+		return GROVE_ENOMEM;
+	if (!at.ptr)
+		return 1;
 	before = (size_t)(at.ptr - value.ptr);
 	if (grove__buf_add(out, value.ptr, before) || grove__buf_add_slice(out, with) ||
 	    grove__buf_add(out, at.ptr + at.len, value.len - before - at.len)) {

@@ -285,6 +285,45 @@ struct grove_slice grove__json_at(struct grove_slice array, size_t i)
 	return grove__slice(NULL, 0);
 }
 
+/* One name of a JSON pointer, unescaped; returns what follows it. */
+static const char *next_name(const char *p, struct grove_buf *out, int *rc)
+{
+	grove__buf_clear(out);
+	for (p++; *p && *p != '/' && !*rc; p++) {
+		char c = *p;
+
+		if (c == '~' && (p[1] == '0' || p[1] == '1'))
+			c = *++p == '0' ? '~' : '/';
+		*rc = grove__buf_add_char(out, c);
+	}
+	return p;
+}
+
+static struct grove_slice element(struct grove_slice list, const char *digits)
+{
+	uint32_t i;
+
+	return grove__js_is_index(grove__slice_str(digits), &i) ? grove__json_at(list, i)
+								 : grove__slice(NULL, 0);
+}
+
+int grove__json_find(struct grove_slice value, const char *pointer, struct grove_slice *out)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc = 0;
+
+	while (!rc && value.ptr && *pointer == '/') {
+		pointer = next_name(pointer, &name, &rc);
+		if (grove__json_type_of(value) == JSON_ARRAY)
+			value = element(value, name.ptr ? name.ptr : "");
+		else
+			value = grove__json_get(value, name.ptr ? name.ptr : "");
+	}
+	*out = *pointer ? grove__slice(NULL, 0) : value;
+	grove__buf_release(&name);
+	return rc;
+}
+
 bool grove__json_string_equals(struct grove_slice raw, const char *str)
 {
 	const char *p, *end;

@@ -154,46 +154,6 @@ int grove__view_entries(struct grove_view *v, const struct grove_entries_options
 
 /* ------------------------------------------------------------- a part of a text */
 
-/* One name of a JSON pointer, unescaped; returns what follows it. */
-static const char *next_name(const char *p, struct grove_buf *out, int *rc)
-{
-	grove__buf_clear(out);
-	for (p++; *p && *p != '/' && !*rc; p++) {
-		char c = *p;
-
-		if (c == '~' && (p[1] == '0' || p[1] == '1'))
-			c = *++p == '0' ? '~' : '/';
-		*rc = grove__buf_add_char(out, c);
-	}
-	return p;
-}
-
-static struct grove_slice element(struct grove_slice list, const char *digits)
-{
-	uint32_t i;
-
-	return grove__js_is_index(grove__slice_str(digits), &i) ? grove__json_at(list, i)
-								 : grove__slice(NULL, 0);
-}
-
-/* Finds the value that a JSON pointer names; ptr is NULL if there is none. */
-static int find_value(struct grove_slice value, const char *pointer, struct grove_slice *out)
-{
-	struct grove_buf name = GROVE_BUF_INIT;
-	int rc = 0;
-
-	while (!rc && value.ptr && *pointer == '/') {
-		pointer = next_name(pointer, &name, &rc);
-		if (grove__json_type_of(value) == JSON_ARRAY)
-			value = element(value, name.ptr ? name.ptr : "");
-		else
-			value = grove__json_get(value, name.ptr ? name.ptr : "");
-	}
-	*out = *pointer ? grove__slice(NULL, 0) : value;
-	grove__buf_release(&name);
-	return rc;
-}
-
 /* Returns where the character begins that byte `at` is part of. */
 static size_t character(const struct grove_buf *text, uint64_t at)
 {
@@ -214,7 +174,7 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 	int rc = grove__image_line(v->image, v->log, row, &line, &value, d);
 
 	rc = rc ? rc : grove__session_resolve(v->session, &value, &whole, d);
-	if (!rc && find_value(value, pointer, &found))
+	if (!rc && grove__json_find(value, pointer, &found))
 		rc = grove__fail_nomem(d);
 	if (!rc && !found.ptr)
 		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "the entry has no %.200s", pointer);
@@ -270,17 +230,7 @@ int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct g
 
 uint32_t grove__view_row_at(const struct grove_view *v, uint64_t seq)
 {
-	uint32_t low = 0, high = v->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (grove__spine_line(v->image->spine, mid) < seq)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return grove__spine_from_line(v->image->spine, v->nr, seq);
 }
 
 int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)

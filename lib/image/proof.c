@@ -154,23 +154,6 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 	return 0;
 }
 
-/* Returns the first row of this log at `pos` or after it. */
-static uint32_t row_from(const struct grove__image *im, uint64_t pos)
-{
-	const struct grove__spine *s = im->spine;
-	uint32_t from = im->bases.rows, to = s->nr;
-
-	while (from < to) {
-		uint32_t mid = from + (to - from) / 2;
-
-		if (grove__spine_pos(s, mid) < pos)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from;
-}
-
 static uint64_t begin_of(const struct proof *p, uint32_t row)
 {
 	return row < p->im->spine->nr ? grove__spine_pos(p->im->spine, row) : p->end;
@@ -179,8 +162,10 @@ static uint64_t begin_of(const struct proof *p, uint32_t row)
 /* Checks the rows that begin in one piece of the log, and what follows each of them. */
 static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 {
-	const struct grove__spine *s = w->p->im->spine;
-	uint32_t row = row_from(w->p->im, from), last = row_from(w->p->im, until);
+	const struct grove__image *im = w->p->im;
+	const struct grove__spine *s = im->spine;
+	uint32_t row = grove__spine_from_pos(s, im->bases.rows, from);
+	uint32_t last = grove__spine_from_pos(s, im->bases.rows, until);
 	int rc = from ? 0 : prove_gap(w, 0, begin_of(w->p, row));
 
 	for (; row < last && !rc; row++) {

@@ -43,16 +43,8 @@ void grove__search_teller_release(struct grove__search_teller *t)
 /* Finds the row that begins at a position of the log. */
 static uint32_t row_at(const struct grove__image *im, const struct grove__spot *at)
 {
-	uint32_t low = 0, high = im->spine->nr;
+	uint32_t low = grove__spine_from_pos(im->spine, 0, at->pos);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (grove__spine_pos(im->spine, mid) < at->pos)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	/* there may be white space before a value */
 	if (low == im->spine->nr || grove__spine_pos(im->spine, low) >= at->pos + (im->by_line ? 1 : at->len))
 		return GROVE_NO_ENTRY;

@@ -272,20 +272,13 @@ int grove__carry_set_modified(struct grove_carry *c, const char *sub, int64_t ms
  */
 static uint64_t begin_at(const struct grove__image *im, struct grove__range *r)
 {
-	uint32_t lo = 0, hi = im->spine->nr;
+	uint32_t lo;
 
 	if (im->by_line) {
 		r->line = r->from;
 		return r->from;
 	}
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (grove__image_spot(im, mid).line < r->from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = grove__spine_from_line(im->spine, im->spine->nr, r->from);
 	if (!lo)
 		return 0;
 	r->line = grove__image_spot(im, lo - 1).line;

@@ -261,6 +261,36 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 	return 0;
 }
 
+uint32_t grove__spine_from_line(const struct grove__spine *s, uint32_t nr, uint64_t line)
+{
+	uint32_t lo = 0, hi = nr;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (grove__spine_line(s, mid) < line)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint32_t grove__spine_from_pos(const struct grove__spine *s, uint32_t from, uint64_t pos)
+{
+	uint32_t lo = from, hi = s->nr;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (grove__spine_pos(s, mid) < pos)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct grove_slice id)
 {
 	pthread_rwlock_t *lock = (pthread_rwlock_t *)(uintptr_t)&s->ids_lock;

@@ -146,6 +146,10 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows);
 size_t grove__spine_block_size(size_t rows);
 
+/* Returns the first of `nr` rows that is on this line of the log or a later one; `nr`: there is none. */
+uint32_t grove__spine_from_line(const struct grove__spine *s, uint32_t nr, uint64_t line);
+/* Returns the first row after the first `from` that is at this position or a later one; s->nr: there is none. */
+uint32_t grove__spine_from_pos(const struct grove__spine *s, uint32_t from, uint64_t pos);
 /* Returns the row of an id among the first `nr`, or GROVE_NO_ENTRY. */
 uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct grove_slice id);
 

@@ -83,22 +83,6 @@ static void clear_queue(struct grove__watched *w)
 	w->nr = w->next = 0;
 }
 
-/* Returns the first row that begins on line `line` or later. */
-static uint32_t row_from(const struct grove__spine *sp, uint64_t line)
-{
-	uint32_t lo = 0, hi = sp->nr;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (grove__spine_line(sp, mid) < line)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* Returns 1 if a line about the session gives it a name. */
 static int gives_name(struct grove__watched *w, const struct grove__image *im, uint32_t row, bool *yes,
 		      struct grove_detail *d)
@@ -142,7 +126,7 @@ static int tell_lines(struct grove__watched *w, uint64_t from, uint64_t until, u
 		      struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
-	uint32_t row = row_from(im->spine, from);
+	uint32_t row = grove__spine_from_line(im->spine, im->spine->nr, from);
 	int rc = 0;
 
 	for (uint64_t line = from; line < until && !rc; line++) {
@@ -176,7 +160,7 @@ static int tell_leaf(struct grove__watched *w, uint64_t from, struct grove_detai
 
 	if (grove__model_is_path(im->dialect))
 		return 0;
-	for (row = row_from(im->spine, from); row < im->spine->nr; row++)
+	for (row = grove__spine_from_line(im->spine, im->spine->nr, from); row < im->spine->nr; row++)
 		if (grove__spine_flags(im->spine, row) & ROW_ASIDE)
 			break;
 	if (row == im->spine->nr)

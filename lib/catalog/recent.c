@@ -21,7 +21,6 @@
 
 #include <stdlib.h>
 
-#define UNUSED_MAX ((uint64_t)64 << 10)   /* bytes of a session in which nobody spoke */
 
 struct candidate {
 	struct grove__log_at task;
@@ -75,7 +74,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	if (why.code)
 		hide(r, rc, &why);
 	*fits = false;
-	if (!rc && !(r->written && c->dialect->list.passes_unused && !x.l.messages && !x.l.name)) {
+	if (!rc && !(r->written && c->dialect->list.unused_below && !x.l.messages && !x.l.name)) {
 		rc = grove__digest_belongs(&r->reader, &c->task, &x.l, r->cwd);
 		*fits = rc > 0;
 	}
@@ -121,8 +120,7 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 	if (*fits)
 		return 0;
 	/* a longer session has been used */
-	if (!r->written || c->dialect->list.tally ||
-	    (c->dialect->list.passes_unused && c->info.size < UNUSED_MAX))
+	if (!r->written || c->dialect->list.tally || c->info.size < c->dialect->list.unused_below)
 		return read_listed(r, c, fits);
 	return peek(r, c, fits);
 }

@@ -325,7 +325,7 @@ int grove__fix_plan_rewrite(const struct grove__plan *p, const struct grove__cha
 	else if (!rc)
 		rc = p->dialect->write.relink(value, c->parent ? grove__spine_name(c->parent)
 							 : grove__slice(NULL, 0),
-					c->kept ? &kept : NULL, &line);
+					c->kept ? &kept : NULL, NULL, &line);
 	if (!rc)
 		rc = c->id ? put_id(p, &line, c->id, out)
 			   : grove__buf_add_slice(out, grove__buf_slice(&line));

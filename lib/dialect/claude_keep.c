@@ -132,12 +132,4 @@ static int meta(struct grove_slice json, struct grove__agent_meta *out)
 	return rc ? rc : member(json, "worktreePath", &out->worktree);
 }
 
-static bool id_in_name(struct grove_slice name, struct grove_slice *id)
-{
-	const size_t n = strlen("agent-");
-
-	*id = grove__slice(name.ptr + n, name.len > n ? name.len - n : 0);
-	return id->len && grove__slice_starts(name, "agent-");
-}
-
-const struct grove__agents grove__claude_agents = { file, meta, id_in_name };
+const struct grove__agents grove__claude_agents = { file, meta };

@@ -134,22 +134,14 @@ static enum grove__line_class list_index(const struct grove__json_line *l, const
 	return LINE_ENTRY;
 }
 
-static int list_first(const void *more, struct grove_buf *out)
-{
-	return grove__buf_add_slice(out, grove__claude_summary_first(more));
-}
-
-static bool list_begun(const void *more)
-{
-	const struct grove__claude_summary *s = more;
-
-	return s->has_first;
-}
-
 static int list_line(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		     const struct grove__entry *e, struct grove__summary *sum)
 {
-	return e->more ? grove__claude_summary_add(sum->more, l, line, e->more, tmp) : GROVE_ENOMEM;
+	struct grove__claude_summary *s = sum->more;
+	int rc = e->more ? grove__claude_summary_add(s, l, line, e->more, tmp) : GROVE_ENOMEM;
+
+	sum->has_first = s->has_first;
+	return rc;
 }
 
 /* Returns 1 if it was continued in a session that still exists. */
@@ -210,15 +202,6 @@ struct grove__chain {
 	bool borrowed;                   /* everything but the names belongs to another chain */
 };
 
-static struct grove__chain *chain_new(uint64_t seed)
-{
-	struct grove__chain *c = calloc(1, sizeof(*c));
-
-	if (c)
-		grove__claude_rows_init(&c->rows, seed);
-	return c;
-}
-
 static void chain_free(struct grove__chain *c)
 {
 	if (!c)
@@ -228,6 +211,20 @@ static void chain_free(struct grove__chain *c)
 	else
 		grove__claude_rows_release(&c->rows);
 	free(c);
+}
+
+static struct grove__chain *chain_new(uint64_t seed, const struct grove__chain_ice *ice)
+{
+	struct grove__chain *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	grove__claude_rows_init(&c->rows, seed);
+	if (ice && (grove__claude_thaw(&c->rows, ice->bytes, ice->len, ice->at) || c->rows.nr != ice->nr)) {
+		chain_free(c);
+		return NULL;
+	}
+	return c;
 }
 
 static int chain_add(struct grove__chain *c, const struct grove__entry *e, const char *id)
@@ -247,17 +244,6 @@ static int chain_freeze(const struct grove__chain *c, uint64_t at, uint64_t *end
 			void *payload)
 {
 	return grove__claude_freeze(&c->rows, at, end, fn, payload);
-}
-
-static struct grove__chain *chain_thaw(char *bytes, size_t len, uint64_t at, uint32_t nr)
-{
-	struct grove__chain *c = chain_new(0);
-
-	if (c && (grove__claude_thaw(&c->rows, bytes, len, at) || c->rows.nr != nr)) {
-		chain_free(c);
-		return NULL;
-	}
-	return c;
 }
 
 /* Copies the chain up to a row. Which row a name refers to has to be found again. */
@@ -546,29 +532,24 @@ static int messages(struct grove_slice line, enum grove_kind kind, enum grove_ro
 
 /* --- writing --- */
 
-static int written_by(struct grove_slice line, struct grove_buf *out)
+/* There is no header: a line says it. */
+static int move(struct grove_slice header, const char *cwd, const char *from, struct grove_buf *out)
 {
-	struct grove_slice v = grove__json_get(line, "version");
-
-	if (grove__json_type_of(v) != JSON_STRING || v.len <= 2)
-		return 1;
-	grove__buf_clear(out);
-	return grove__json_text(out, v);
-}
-
-static int relocate(const char *cwd, struct grove_buf *out)
-{
+	(void)header, (void)from;
 	return grove__claude_relocated(cwd, out);
 }
 
-static int adopt(struct grove_slice line, const char *session, struct grove_slice parent,
-		 struct grove_buf *out)
+static int relink(struct grove_slice line, struct grove_slice parent, const struct grove_slice *first_kept,
+		  const char *session, struct grove_buf *out)
 {
 	struct grove_buf below = GROVE_BUF_INIT, to = GROVE_BUF_INIT;
 	struct grove__json_change ch[] = { { .path = { "sessionId" } }, { .path = { "requestSessionId" } } };
 	bool reply = grove__json_string_is(grove__json_get(line, "type"), "assistant");
-	int rc = grove__claude_relink(line, parent, NULL, &below);
+	int rc;
 
+	if (!session)
+		return grove__claude_relink(line, parent, first_kept, out);
+	rc = grove__claude_relink(line, parent, first_kept, &below);
 	if (!rc)
 		rc = grove__json_put_str(&to, session);
 	ch[0].value = grove__buf_slice(&to);
@@ -583,73 +564,97 @@ static int adopt(struct grove_slice line, const char *session, struct grove_slic
 	return rc;
 }
 
-struct grove__copying {
-	struct grove__claude_fork fork;
-};
-
-static struct grove__copying *copy_new(const struct grove__copy_in *in)
+/* Announces the rows that are copied. *last is the last of them; GROVE_NO_ENTRY: none. */
+static int announce_copies(struct grove__claude_fork *fork, const struct grove__copy_in *in, uint32_t *last)
 {
-	struct grove__copying *c = calloc(1, sizeof(*c));
+	const struct grove__claude_rows *rows = &in->chain->rows;
+	int rc = 0;
 
-	if (!c)
-		return NULL;
-	c->fork.from = in->from;
-	c->fork.to = in->to;
-	c->fork.random = in->random;
-	c->fork.random_payload = in->payload;
-	c->fork.parent = in->parent;
-	c->fork.parent_payload = in->payload;
-	grove__claude_fork_init(&c->fork, in->seed);
-	return c;
+	*last = GROVE_NO_ENTRY;
+	for (uint32_t i = 0; i < in->nr && rc >= 0; i++) {
+		struct grove__claude_row r = { .class = rows->rows[i].class, .flags = rows->rows[i].flags,
+					       .uuid = grove__claude_rows_uuid(rows, i) };
+
+		if (in->wanted && !in->wanted[i])
+			continue;
+		rc = grove__claude_fork_add(fork, &r);
+		if (!rc)
+			*last = i;
+	}
+	return rc < 0 ? rc : *last == GROVE_NO_ENTRY;
 }
 
-static void copy_free(struct grove__copying *c)
+static int add_copy(void *payload, struct grove_slice line)
 {
-	if (!c)
-		return;
-	grove__claude_fork_release(&c->fork);
-	free(c);
+	const struct grove__copy_in *in = payload;
+	size_t begin = in->out->len;
+	int rc = grove__buf_add_slice(in->out, line);
+
+	return rc ? rc : in->added(in->payload, begin);
 }
 
-static int copy_add(struct grove__copying *c, const struct grove__chain *chain, uint32_t row)
+static int copy_all(struct grove__claude_fork *fork, const struct grove__copy_in *in)
 {
-	const struct grove__claude_packed *p = &chain->rows.rows[row];
-	struct grove__claude_row r = { .class = p->class, .flags = p->flags,
-				       .uuid = grove__claude_rows_uuid(&chain->rows, row) };
+	struct grove_slice line, message;
+	const char *leaf = in->leaf;
+	uint32_t row, last;
+	int rc = announce_copies(fork, in, &last);
 
-	return grove__claude_fork_add(&c->fork, &r);
+	if (rc)
+		return rc;
+	while (!(rc = in->next(in->payload, &row, &line, &message))) {
+		size_t begin = in->out->len;
+
+		rc = grove__claude_fork_line(fork, line, message, row == last, in->now, in->out);
+		rc = rc < 0 ? rc : rc ? 0 : in->added(in->payload, begin);
+		if (rc)
+			return rc;
+	}
+	/* a line that was written twice may come after the leaf */
+	if (in->leaf_row == last)
+		leaf = NULL;
+	return rc < 0 ? rc : grove__claude_fork_tail(fork, leaf, in->title, false, in->cwd, in->now, add_copy,
+						       (void *)(uintptr_t)in);
 }
 
-static int copy_line(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
-		     bool last, int64_t now, struct grove_buf *out)
+static int copy(const struct grove__copy_in *in)
 {
-	return grove__claude_fork_line(&c->fork, line, message, last, now, out);
-}
+	struct grove__claude_fork fork = { .from = in->from, .to = in->to, .random = in->random,
+					   .random_payload = in->payload, .parent = in->parent,
+					   .parent_payload = in->payload };
+	int rc;
 
-static int copy_tail(struct grove__copying *c, const char *leaf, const char *title, bool given,
-		     const char *cwd, int64_t now, int (*fn)(void *payload, struct grove_slice line),
-		     void *payload)
-{
-	return grove__claude_fork_tail(&c->fork, leaf, title, given, cwd, now, fn, payload);
+	grove__claude_fork_init(&fork, in->seed);
+	rc = copy_all(&fork, in);
+	grove__claude_fork_release(&fork);
+	return rc;
 }
 
 /* …/<session>/subagents/[group/…/]agent-<id>.jsonl */
-static bool owner(const char *path, struct grove_slice *id)
+static void owner(const char *path, struct grove_slice *id)
 {
 	const char *at = strstr(path, "/subagents/"), *from;
 
 	if (!at)
-		return false;
+		return;
 	from = memrchr(path, '/', (size_t)(at - path));
 	from = from ? from + 1 : path;
 	*id = grove__slice(from, (size_t)(at - from));
-	return id->len > 0;
 }
 
 /* A session in memory has no name. */
-static bool own_file(const char *name)
+static bool own_file(const char *name, const char *path, struct grove__own_file *out)
 {
-	return name && !strncmp(name, "agent-", 6);
+	struct grove_slice agent = grove__slice_str(name ? name : "");
+
+	*out = (struct grove__own_file){ .agent = { NULL, 0 } };
+	if (!grove__slice_starts(agent, "agent-"))
+		return false;
+	grove__slice_cut_end(&agent, ".jsonl");
+	out->agent = grove__slice(agent.ptr + strlen("agent-"), agent.len - strlen("agent-"));
+	if (path)
+		owner(path, &out->session);
+	return true;
 }
 
 /*
@@ -691,8 +696,6 @@ static const struct grove__dialect_tally tally = {
 	.free = list_free,
 	.index = list_index,
 	.end = list_end,
-	.first = list_first,
-	.begun = list_begun,
 };
 
 static const struct grove__dialect_rules rules = {
@@ -701,22 +704,12 @@ static const struct grove__dialect_rules rules = {
 	.add = chain_add,
 	.announce = chain_announce,
 	.freeze = chain_freeze,
-	.thaw = chain_thaw,
 	.walk = chain_walk,
 	.reason = chain_reason,
 	.boundary = chain_boundary,
 	.call = chain_call,
 	.row = chain_row,
 	.may_end = chain_may_end,
-};
-
-static const struct grove__dialect_copy copy = {
-	.new = copy_new,
-	.free = copy_free,
-	.add = copy_add,
-	.line = copy_line,
-	.tail = copy_tail,
-	.adopt = adopt,
 };
 
 static const struct grove__dialect_live live = {
@@ -756,7 +749,6 @@ const struct grove__dialect grove__dialect_claude = {
 		.line = list_line,
 		.tally = &tally,
 		.modified_by_file = true,
-		.split_replies = true,
 	},
 	.usage = {
 		.billed = grove__claude_billed,
@@ -775,10 +767,10 @@ const struct grove__dialect grove__dialect_claude = {
 		.compose = grove__claude_compose,
 		.spell = grove__claude_spell,
 		.starts_file = grove__claude_starts_file,
-		.relink = grove__claude_relink,
+		.relink = relink,
 		.split = grove__claude_split,
-		.written_by = written_by,
-		.relocate = relocate,
+		.written_by = "version",
+		.move = move,
 	},
 	.names = {
 		.entry_id = grove__claude_entry_id,
@@ -793,13 +785,12 @@ const struct grove__dialect grove__dialect_claude = {
 		.file_name = grove__claude_file_name,
 		.parse_file_name = grove__claude_parse_file_name,
 		.own_file = own_file,
-		.owner = owner,
 		.apart = grove__claude_apart,
 		.artifacts = true,
 		.real_cwd = true,
 	},
 	.rules = &rules,
-	.copy = &copy,
+	.copy = copy,
 	.live = &live,
 	.resume = resume,
 	.retention = &retention,

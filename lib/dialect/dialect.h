@@ -210,27 +210,23 @@ struct grove__dialect_tally {
 	int (*end)(void *more, struct grove__arena *keep,
 		   int (*beside)(void *payload, const char *name, struct grove_buf *out),
 		   void *payload, struct grove__header *h, struct grove__summary *sum);
-	/*
-	 * Required. Gets the first message of the user among the lines so far; may stay
-	 * empty.
-	 */
-	int (*first)(const void *more, struct grove_buf *out);
-	/* Required. True if it was among the lines so far. */
-	bool (*begun)(const void *more);
 };
 
 struct grove__dialect_list {
-	/* Required. Adds an entry to the summary. */
+	/* Required. Adds an entry to the summary, and sets `has_first` as soon as there is a first message. */
 	int (*line)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		    const struct grove__entry *e, struct grove__summary *sum);
 	/* Optional. NULL: the summary is all that must be remembered. */
 	const struct grove__dialect_tally *tally;
+	/*
+	 * Optional. The agent continues no session without messages and a name; the log of one
+	 * has fewer bytes than this. 0: it does.
+	 */
+	uint64_t unused_below;
 	/* Optional flags. */
 	bool modified_by_file;       /* a listing shows the time of the file, not of the newest message */
 	bool cuts_file_time;         /* … in whole milliseconds, truncated instead of rounded */
-	bool passes_unused;          /* the agent continues no session without messages and a name */
 	bool with_subagents;         /* a list of all sessions includes those of sub-agents */
-	bool split_replies;          /* a reply may be several entries, each with results below it */
 };
 
 /* -------------------------------------------------------------------- usage */
@@ -296,13 +292,12 @@ struct grove__dialect_edits {
 	 * the edit has no effect.
 	 */
 	int (*read)(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
-	/* Required. True if an entry may be the target of an edit. */
-	bool (*allowed)(enum grove_kind kind, enum grove_role role);
 	/*
-	 * Required. Writes an edit's input in the form for a target of that role.
-	 * Returns 1 if it stays as it is.
+	 * Required. Writes an edit's input in the form for a target of that kind and role.
+	 * Returns 1 if it stays as it is, GROVE_EINVAL if no such entry can be edited. `out`
+	 * NULL: only asks.
 	 */
-	int (*fit)(struct grove_slice input, enum grove_role target, struct grove_buf *out);
+	int (*fit)(struct grove_slice input, enum grove_kind kind, enum grove_role role, struct grove_buf *out);
 };
 
 /*
@@ -441,31 +436,33 @@ struct grove__dialect_write {
 	bool (*starts_file)(enum grove_kind kind, enum grove_role role);
 	/*
 	 * Required. Writes the same line below another parent, and (if not NULL) with
-	 * another first kept entry.
+	 * another first kept entry, and as one of another session.
 	 */
 	int (*relink)(struct grove_slice line, struct grove_slice parent,
-		      const struct grove_slice *first_kept, struct grove_buf *out);
+		      const struct grove_slice *first_kept, const char *session, struct grove_buf *out);
 	/*
 	 * Optional. Turns a message without content into an entry that the agent
 	 * ignores. NULL: there is no such entry, and damage of this kind stays.
 	 */
 	int (*mute)(struct grove_slice line, struct grove_buf *out);
 	/*
-	 * Optional. Splits an input that becomes several entries: `fn` gets each. `random` is
-	 * for what they share. NULL: every input is one entry.
+	 * Optional. Splits an input that becomes several entries, as a reply may be, each with
+	 * results below it: `fn` gets each. `random` is for what they share. NULL: every input
+	 * is one entry.
 	 */
 	int (*split)(struct grove_slice json, const uint8_t random[16], grove__json_fn *fn,
 		     void *payload);
 	/*
-	 * Required with rules, else unused. Gets the version of the program that wrote
-	 * a line; returns 1 if the line does not have it.
+	 * Required with rules, else unused. The member of a line with the version of the
+	 * program that wrote it, a string.
 	 */
-	int (*written_by)(struct grove_slice line, struct grove_buf *out);
+	const char *written_by;
 	/*
-	 * Required without a header, else NULL. Writes a line that names the working
-	 * directory of the session from now on.
+	 * Required. Writes the header with another working directory; the log was at `from`
+	 * (NULL: nowhere). Without a header, `header` is empty, and this is a line that names
+	 * the working directory from now on.
 	 */
-	int (*relocate)(const char *cwd, struct grove_buf *out);
+	int (*move)(struct grove_slice header, const char *cwd, const char *from, struct grove_buf *out);
 	/* Optional flags. */
 	bool latch;                  /* after the first failure to write, all later writes are refused */
 	bool fresh_labels;           /* in a branched session labels get its time, not their own */
@@ -495,6 +492,12 @@ struct grove__dialect_names {
 
 /* -------------------------------------------------------------------- paths */
 
+/* A sub-agent's own log; empty if unknown. */
+struct grove__own_file {
+	struct grove_slice agent;     /* the id in its name */
+	struct grove_slice session;   /* the one it belongs to, which is in its path */
+};
+
 struct grove__dialect_paths {
 	/*
 	 * Required. Calls `fn` with the directories where agents of this dialect store
@@ -515,10 +518,11 @@ struct grove__dialect_paths {
 	int (*file_name)(int64_t time, const char *id, struct grove_buf *out);
 	/* Required. Finds time and id in such a name; false if it is not one. */
 	bool (*parse_file_name)(struct grove_slice name, int64_t *time, struct grove_slice *id);
-	/* Optional. True if the log of that name is a sub-agent's own. NULL: none is. */
-	bool (*own_file)(const char *name);
-	/* Required with own_file(). Finds the session that such a log belongs to, by its path. */
-	bool (*owner)(const char *path, struct grove_slice *id);
+	/*
+	 * Optional. True if the log of that name is a sub-agent's own, and says whose it is.
+	 * `path` may be NULL. NULL: none is.
+	 */
+	bool (*own_file)(const char *name, const char *path, struct grove__own_file *out);
 	/*
 	 * Optional. Calls `fn` with directories outside the session's own that contain
 	 * files of it, and their names as attachments. `root` has the project's
@@ -612,8 +616,6 @@ struct grove__dialect_header {
 	const char *(*other)(struct grove_slice line);
 	/* Required. Writes a new one. */
 	int (*compose)(const struct grove__header_in *in, struct grove_buf *out);
-	/* Required. Writes it with another working directory; the log was at `from` (NULL: nowhere). */
-	int (*move)(struct grove_slice line, const char *cwd, const char *from, struct grove_buf *out);
 	/* Optional. Writes it with another title. NULL: a session's name is an entry. */
 	int (*title)(struct grove_slice line, const char *title, const char *source,
 		     struct grove_buf *out);
@@ -669,10 +671,23 @@ struct grove__chain_row {
 	bool lacks;               /* it keeps an entry that does not exist */
 };
 
+/* A chain as bytes, from `at` on; see freeze(). */
+struct grove__chain_ice {
+	char *bytes;
+	size_t len;
+	uint64_t at;
+	uint32_t nr;              /* rows */
+};
+
 /* A conversation determined by rules over the whole log. Only image/model.h asks them. */
 struct grove__dialect_rules {
-	/* Required. Makes an empty chain. Returns NULL when out of memory. */
-	struct grove__chain *(*new)(uint64_t seed);
+	/*
+	 * Required. Makes a chain: an empty one or, if `ice` is not NULL, the one of `nr` rows
+	 * that is frozen there. The bytes must stay as long as the chain, and are written to;
+	 * the caller verifies that they are the same. Returns NULL when out of memory, or for
+	 * bytes that are none.
+	 */
+	struct grove__chain *(*new)(uint64_t seed, const struct grove__chain_ice *ice);
 	/* Required. */
 	void (*free)(struct grove__chain *c);
 	/*
@@ -687,15 +702,11 @@ struct grove__dialect_rules {
 	 */
 	void (*announce)(struct grove__chain *c, const struct grove__entry *e, uint64_t times);
 	/*
-	 * Required. freeze() writes a chain as bytes from `at` (a multiple of
-	 * GROVE__ICE_PAGE) to *end, and thaw() makes a chain of `nr` rows from them. The
-	 * bytes must stay as long as the chain, and are written to; the caller verifies that
-	 * they are the same. freeze() returns GROVE_ENOMEM or the result of `fn`, thaw()
-	 * NULL.
+	 * Required. Writes a chain as bytes from `at` (a multiple of GROVE__ICE_PAGE) to *end.
+	 * Returns GROVE_ENOMEM or the result of `fn`.
 	 */
 	int (*freeze)(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
 		      void *payload);
-	struct grove__chain *(*thaw)(char *bytes, size_t len, uint64_t at, uint32_t nr);
 	/*
 	 * Required. Finds the conversation as it was with `nr` rows; the caller frees
 	 * `rows` and `reasons`. GROVE_ENOTFOUND: no such leaf; GROVE_EINVAL: no such mode;
@@ -730,47 +741,45 @@ struct grove__dialect_rules {
 
 /* --------------------------------------------------------------------- copy */
 
-struct grove__copying;
+/* What is copied, and where to. Functions return 0 or an error unless they say otherwise. */
 struct grove__copy_in {
 	const char *from, *to;       /* the ids of the sessions */
+	const struct grove__chain *chain;
+	uint32_t nr;                 /* rows of it */
+	const uint8_t *wanted;       /* for each, whether it is to be copied; NULL: all are */
+	/*
+	 * The entry of the source whose copy is the leaf (GROVE_ROOT: none; NULL: the rules
+	 * find it). If it is the last one that is copied, and in this row, the rules find
+	 * it, too.
+	 */
+	const char *leaf;
+	uint32_t leaf_row;
+	const char *title;           /* NULL: there is none */
+	const char *cwd;             /* NULL: as it was */
+	int64_t now;
 	uint64_t seed;
+	void *payload;
 	int (*random)(void *payload, uint8_t out[16]);
 	/*
 	 * Finds the parent of an entry that is not copied; 1: no such entry. Valid
 	 * until the next call.
 	 */
 	int (*parent)(void *payload, struct grove_slice id, struct grove_slice *out);
-	void *payload;
+	/*
+	 * Gets the line of the next row, copied or not, with its message if that is known
+	 * (else ptr NULL). Returns 1 at the end.
+	 */
+	int (*next)(void *payload, uint32_t *row, struct grove_slice *line, struct grove_slice *message);
+	/* The copy's lines go to the end of this; added() is called after each, with its begin. */
+	struct grove_buf *out;
+	int (*added)(void *payload, size_t begin);
 };
 
-/* Copies records into another session, where they get new ids. */
-struct grove__dialect_copy {
-	/* Required. Returns NULL when out of memory. */
-	struct grove__copying *(*new)(const struct grove__copy_in *in);
-	/* Required. */
-	void (*free)(struct grove__copying *c);
-	/*
-	 * Required. Called for each row of the chain that is to be copied, before the first
-	 * line(). Returns 1 for a row that is none of the records of a copy.
-	 */
-	int (*add)(struct grove__copying *c, const struct grove__chain *chain, uint32_t row);
-	/*
-	 * Required. Called for every line of the log, in order, with its message if
-	 * that is known (else ptr NULL). Returns 1 if the line is not copied.
-	 */
-	int (*line)(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
-		    bool last, int64_t now, struct grove_buf *out);
-	/*
-	 * Required. Calls `fn` with the lines that come after them. `leaf`: the entry of
-	 * the source whose copy is the leaf (GROVE_ROOT: none; NULL: the rules find it).
-	 * `title` NULL: there is none; `given`: it is used unchanged.
-	 */
-	int (*tail)(struct grove__copying *c, const char *leaf, const char *title, bool given,
-		    const char *cwd, int64_t now, grove__json_fn *fn, void *payload);
-	/* Required. Writes a line as one of another session, below another parent; its id stays. */
-	int (*adopt)(struct grove_slice line, const char *session, struct grove_slice parent,
-		     struct grove_buf *out);
-};
+/*
+ * Copies records into another session, where they get new ids. Returns 1 if there is
+ * nothing to copy, or the result of a function of `in`.
+ */
+typedef int grove__copy_fn(const struct grove__copy_in *in);
 
 /* -------------------------------------------------------------------- blobs */
 
@@ -806,8 +815,8 @@ struct grove__dialect_blobs {
 struct grove__dialect_history {
 	/* Required. Names the file of the agent's prompts. */
 	int (*path)(const struct grove__env *env, struct grove_buf *out);
-	/* Optional. True if a database has the number of its layout in PRAGMA user_version. */
-	bool counts_layouts;
+	/* Optional. The number of its layout that a new database has in PRAGMA user_version. 0: none. */
+	unsigned layout;
 };
 
 /* The record of a terminal's last session. */
@@ -891,11 +900,6 @@ struct grove__agents {
 				       struct grove_slice *group);
 	/* Adds to `out`; `json` is valid. */
 	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
-	/*
-	 * Finds the id of the agent whose log has that name, without its suffix. False:
-	 * it is not an agent's log.
-	 */
-	bool (*id)(struct grove_slice name, struct grove_slice *id);
 };
 
 /* What entries say about a delegation, as values; empty if absent. */
@@ -978,7 +982,7 @@ struct grove__dialect {
 	/* NULL: the conversation is the path from the root to the leaf. */
 	const struct grove__dialect_rules *rules;
 	/* NULL: entries keep their ids when a session is forked. */
-	const struct grove__dialect_copy *copy;
+	grove__copy_fn *copy;
 	/* NULL: lines are stored as they are composed. */
 	const struct grove__dialect_blobs *blobs;
 	/* NULL: the agent does not record prompts. */
@@ -1085,6 +1089,13 @@ static inline bool grove__dialect_lacks_ids(const struct grove__dialect *d, unsi
 static inline bool grove__dialect_linear(const struct grove__dialect *d)
 {
 	return d->read.ids_since == GROVE__IDS_NEVER;
+}
+
+/* True if the log of that name is a sub-agent's own; see paths.own_file(). */
+static inline bool grove__dialect_own_file(const struct grove__dialect *d, const char *name, const char *path,
+					   struct grove__own_file *out)
+{
+	return d->paths.own_file && d->paths.own_file(name, path, out);
 }
 
 /* True if a value may span lines, or share one with others. */

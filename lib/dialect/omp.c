@@ -267,7 +267,6 @@ static const struct grove__dialect_slot slot = {
 static const struct grove__dialect_header header = {
 	.read = grove__pi_header,
 	.compose = compose_header,
-	.move = move_header,
 	.title = grove__xcsh_title,
 	.slot = &slot,
 	.migrate = grove__pi_migrate,
@@ -281,7 +280,7 @@ static const struct grove__dialect_blobs blobs = {
 
 static const struct grove__dialect_history history = {
 	.path = history_path,
-	.counts_layouts = true,
+	.layout = 1,
 };
 
 static const struct grove__dialect_last_session last_session = {
@@ -307,7 +306,7 @@ const struct grove__dialect grove__dialect_omp = {
 		 */
 	},
 	.read.index = omp_index,
-	.list.passes_unused = true,
+	.list.unused_below = 64 << 10,
 	.usage.billed = billed,
 	.context.messages = grove__omp_messages,
 	.context.settings = grove__omp_settings,
@@ -316,6 +315,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.context.llm = grove__omp_llm,
 	.write.kind = kind,
 	.write.compose = compose,
+	.write.move = move_header,
 	.write.spell = spell,
 	.names.session_id = grove__pi_session_id,
 	.paths.roots = roots,

@@ -339,7 +339,6 @@ static enum grove_kind pi_kind(const struct grove__input *in)
 
 static const struct grove__dialect_edits edits = {
 	.read = grove__pi_edit,
-	.allowed = grove__pi_editable,
 	.fit = grove__pi_fit_edit,
 };
 
@@ -356,7 +355,6 @@ static const struct grove__dialect_header header = {
 	.read = grove__pi_header,
 	.other = other,
 	.compose = grove__pi_compose_header,
-	.move = grove__pi_move_header,
 	.fork_settles = true,
 	.migrate = grove__pi_migrate,
 };
@@ -423,6 +421,7 @@ const struct grove__dialect grove__dialect_pi = {
 		.spell = grove__pi_spell,
 		.starts_file = grove__pi_starts_file,
 		.relink = grove__pi_relink,
+		.move = grove__pi_move_header,
 		.mute = grove__pi_mute,
 	},
 	.names = {

@@ -79,8 +79,8 @@ enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role);
 int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
 int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
 int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
-bool grove__pi_editable(enum grove_kind kind, enum grove_role role);
-int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out);
+int grove__pi_fit_edit(struct grove_slice input, enum grove_kind kind, enum grove_role role,
+			struct grove_buf *out);
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		       int64_t time, const int64_t *next, const struct grove_slice *edit,
 		       const struct grove__blob_source *blobs,
@@ -121,7 +121,7 @@ bool grove__pi_has_message(const struct grove__json_line *l, const char *line, u
 /* Turns a message entry without a message into a custom entry, a node without content. */
 int grove__pi_mute(struct grove_slice line, struct grove_buf *out);
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
-		     const struct grove_slice *first_kept, struct grove_buf *out);
+		     const struct grove_slice *first_kept, const char *session, struct grove_buf *out);
 int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *from,
 			  struct grove_buf *out);
 int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m,

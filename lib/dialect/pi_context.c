@@ -110,12 +110,13 @@ static bool has_blocks(enum grove_role role)
 	       role == GROVE_ROLE_TOOL_RESULT;
 }
 
-bool grove__pi_editable(enum grove_kind kind, enum grove_role role)
+static bool is_editable(enum grove_kind kind, enum grove_role role)
 {
 	return kind == GROVE_KIND_CUSTOM_MESSAGE || (kind == GROVE_KIND_MESSAGE && has_blocks(role));
 }
 
-int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out)
+int grove__pi_fit_edit(struct grove_slice input, enum grove_kind kind, enum grove_role role,
+			struct grove_buf *out)
 {
 	struct grove_slice content = grove__json_get(grove__json_get(input, "replacement"), "content");
 	struct grove__json_change change = { .path = { "replacement" } };
@@ -123,8 +124,10 @@ int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct 
 	struct grove__out o;
 	int rc;
 
-	if (grove__json_type_of(content) != JSON_STRING ||
-	    (target != GROVE_ROLE_ASSISTANT && target != GROVE_ROLE_TOOL_RESULT))
+	if (!is_editable(kind, role))
+		return GROVE_EINVAL;
+	if (!out || grove__json_type_of(content) != JSON_STRING ||
+	    (role != GROVE_ROLE_ASSISTANT && role != GROVE_ROLE_TOOL_RESULT))
 		return 1;
 	grove__out_init_buf(&o, &b);
 	grove__out_open(&o, NULL, '{');

@@ -433,8 +433,9 @@ int grove__pi_mute(struct grove_slice line, struct grove_buf *out)
 }
 
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
-		     const struct grove_slice *first_kept, struct grove_buf *out)
+		     const struct grove_slice *first_kept, const char *session, struct grove_buf *out)
 {
+	(void)session;
 	struct grove_buf p = GROVE_BUF_INIT, k = GROVE_BUF_INIT;
 	struct grove__json_change ch[2] = {
 		{ .path = { "parentId" } },

@@ -229,13 +229,6 @@ static int read_log(struct grove__digest_reader *r, struct grove_store_log *log,
 /* The beginning has been read; not an error. */
 enum { ENOUGH = 2 };
 
-static bool has_begun(const struct grove__digest_one *x)
-{
-	const struct grove__dialect *dialect = x->reader->dialect;
-
-	return dialect->list.tally ? dialect->list.tally->begun(x->sum.more) : x->sum.has_first;
-}
-
 static int read_head_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
 	struct grove__digest_one *x = payload;
@@ -244,7 +237,7 @@ static int read_head_line(void *payload, const struct grove__json_line *l, const
 	x->head += l->len + 1;
 	if (rc || x->head < END)
 		return rc;
-	return has_begun(x) || x->head >= HEAD_MAX ? ENOUGH : 0;
+	return x->sum.has_first || x->head >= HEAD_MAX ? ENOUGH : 0;
 }
 
 /* Finds the start of the line that contains the first of the last END bytes. */

@@ -99,7 +99,7 @@ static bool branches_between_replies(const struct grove__spine *sp, uint32_t row
 
 static void count(const struct grove__spine *sp, const struct grove__dialect *dialect, struct grove__shape *out)
 {
-	bool split = dialect->list.split_replies;
+	bool split = dialect->write.split;
 
 	for (uint32_t i = 0; i < sp->nr; i++) {
 		if (grove__tree_is_mark(sp, i))

@@ -260,16 +260,17 @@ static const struct grove__dialect *next_with_agents(const struct search *s, uns
 static int try_agent(struct search *s, const struct grove_key *key, const char *file)
 {
 	const struct grove__dialect *dialect;
-	struct grove_slice name = grove__slice_str(file), id;
+	struct grove_slice name = grove__slice_str(file);
+	struct grove__own_file own;
 	enum rank rank = RANK_NONE;
 	unsigned i = 0;
 
 	grove__slice_cut_end(&name, ".jsonl");
 	while ((dialect = next_with_agents(s, &i)))
-		if (dialect->agents->id(name, &id)) {
+		if (grove__dialect_own_file(dialect, file, NULL, &own) && own.agent.len) {
 			rank = precisely(s, name);
 			if (!rank)
-				rank = precisely(s, id);
+				rank = precisely(s, own.agent);
 			return rank ? hit(s, key, name, rank) : 0;
 		}
 	return 1;

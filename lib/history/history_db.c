@@ -390,9 +390,9 @@ bool grove__history_db_current(const struct grove__history_db *h)
 	return h->db && !grove__sys_stat(h->path, &st) && st.dev == h->dev && st.ino == h->ino;
 }
 
-int grove__history_db_create(struct grove__history_db *h, bool counts_layouts, struct grove_detail *d)
+int grove__history_db_create(struct grove__history_db *h, unsigned layout, struct grove_detail *d)
 {
-	int rc = grove__history_db_exec(h, counts_layouts ? create_counted : create_plain, d);
+	int rc = grove__history_db_exec(h, layout ? create_counted : create_plain, d);
 
 	return rc ? rc : look(h, d);
 }

@@ -40,10 +40,10 @@ bool grove__history_db_current(const struct grove__history_db *h);
 /* Within a transaction: examines the layout again if somebody has changed it. */
 int grove__history_db_refresh(struct grove__history_db *h, struct grove_detail *d);
 /*
- * Creates the tables, within a transaction of the caller; `counts_layouts` is the
+ * Creates the tables, within a transaction of the caller; `layout` is the
  * dialect's (dialect.h).
  */
-int grove__history_db_create(struct grove__history_db *h, bool counts_layouts, struct grove_detail *d);
+int grove__history_db_create(struct grove__history_db *h, unsigned layout, struct grove_detail *d);
 /* Adds missing indexes and triggers, and builds the word index again. */
 int grove__history_db_upgrade(struct grove__history_db *h, struct grove_detail *d);
 

@@ -45,9 +45,9 @@ struct writer {
 	bool know_last;
 };
 
-static bool counts_layouts(const struct grove_history *h)
+static unsigned layout_of(const struct grove_history *h)
 {
-	return h->dialect->history && h->dialect->history->counts_layouts;
+	return h->dialect->history ? h->dialect->history->layout : 0;
 }
 
 static void writer_close(struct writer *w)
@@ -230,7 +230,7 @@ static int write_some(struct writer *w, uint64_t *nr, struct grove_detail *d)
 	if (!rc)
 		rc = grove__history_db_refresh(&w->db, d);
 	if (!rc && w->db.shape.absent)
-		rc = grove__history_db_create(&w->db, counts_layouts(w->h), d);
+		rc = grove__history_db_create(&w->db, layout_of(w->h), d);
 	if (!rc && !w->db.shape.insertable)
 		rc = grove__fail(d, GROVE_ENOTSUP, w->h->path,
 				 "the history has a column that this version of grove cannot fill");
@@ -481,7 +481,7 @@ int grove__history_upgrade(struct grove_history *h, struct grove_detail *d)
 		return rc;
 	rc = grove__history_db_exec(&db, "BEGIN IMMEDIATE", d);
 	if (!rc && db.shape.absent)
-		rc = grove__history_db_create(&db, counts_layouts(h), d);
+		rc = grove__history_db_create(&db, layout_of(h), d);
 	if (!rc)
 		rc = grove__history_db_upgrade(&db, d);
 	if (!rc)

@@ -6,7 +6,7 @@
 int grove__model_init(struct grove__model *m, const struct grove__dialect *dialect, uint64_t seed)
 {
 	m->dialect = dialect;
-	m->chain = dialect->rules ? dialect->rules->new(seed) : NULL;
+	m->chain = dialect->rules ? dialect->rules->new(seed, NULL) : NULL;
 	pthread_rwlock_init(&m->lock, NULL);
 	return dialect->rules && !m->chain ? GROVE_ENOMEM : 0;
 }
@@ -94,11 +94,12 @@ int grove__model_freeze(const struct grove__model *m, uint64_t at, uint64_t *end
 
 int grove__model_thaw(struct grove__model *m, char *bytes, size_t len, uint64_t at, uint32_t nr)
 {
+	const struct grove__chain_ice ice = { bytes, len, at, nr };
 	struct grove__chain *chain;
 
 	if (!m->chain)
 		return 0;
-	chain = m->dialect->rules->thaw(bytes, len, at, nr);
+	chain = m->dialect->rules->new(0, &ice);
 	if (!chain)
 		return 1;
 	m->dialect->rules->free(m->chain);

@@ -85,7 +85,7 @@ void grove__model_unlock(struct grove__model *m);
 int grove__model_add(struct grove__model *m, const struct grove__entry *e, const char *id);
 /* Announces rows that will be added soon; see announce() of the rules. */
 void grove__model_announce(struct grove__model *m, const struct grove__entry *e, uint64_t times);
-/* Writes what was noted as bytes, and gets it back; as freeze() and thaw() of the rules. */
+/* Writes what was noted as bytes, and gets it back; as freeze() and new() of the rules. */
 int grove__model_freeze(const struct grove__model *m, uint64_t at, uint64_t *end, grove__ice_fn *fn,
 			void *payload);
 /* Returns 1 if the bytes are not those of `nr` rows. */

@@ -84,9 +84,9 @@ static int by_rules(struct sent *s, const struct grove__chain_ask *ask, uint8_t 
 static int by_all_rules(struct sent *s, const char *leaf, const char *name)
 {
 	const struct grove__dialect *dialect = s->im->dialect;
-	struct grove__chain_ask ask = { .leaf = leaf,
-					.own_file = dialect->paths.own_file && dialect->paths.own_file(name),
-					.llm = true };
+	struct grove__own_file own;
+	struct grove__chain_ask ask = { .leaf = leaf, .llm = true,
+					.own_file = grove__dialect_own_file(dialect, name, NULL, &own) };
 	uint32_t last, ignored, *path = NULL;
 	size_t nr = 0;
 	int rc = by_rules(s, &ask, ROW_SENT | ROW_ON_PATH, &last);

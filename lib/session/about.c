@@ -8,6 +8,7 @@
  */
 #include "session/about.h"
 
+#include "json/value.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -83,6 +84,15 @@ static int find_branch(struct grove_session *s)
 	return s->stamp.branch ? 0 : GROVE_ENOMEM;
 }
 
+/* Returns 1 if it is none. */
+static int read_version(struct grove_slice raw, struct grove_buf *out)
+{
+	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2)
+		return 1;
+	grove__buf_clear(out);
+	return grove__json_text(out, raw);
+}
+
 /* Finds the newest version that a record of the log names, or uses ours. */
 static int find_version(struct grove_session *s, struct grove_detail *d)
 {
@@ -98,7 +108,7 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 		if (rc == GROVE_ETOOBIG)
 			rc = 1;
 		else if (!rc)
-			rc = s->at.dialect->write.written_by(value, &version);
+			rc = read_version(grove__json_get(value, s->at.dialect->write.written_by), &version);
 	}
 	if (!rc || rc == 1) {
 		s->stamp.program = strdup(rc ? GROVE_VERSION : version.ptr);
@@ -112,6 +122,7 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 /* The records of a sub-agent belong to the session that started it. */
 static int find_owner(struct grove_session *s)
 {
+	struct grove__own_file own;
 	struct grove_slice id;
 	int64_t time;
 	bool found;
@@ -121,9 +132,11 @@ static int find_owner(struct grove_session *s)
 	if (s->at.sub)
 		found = s->at.dialect->paths.parse_file_name(grove__slice_str(s->at.session), &time, &id);
 	else
-		found = s->at.path && s->at.dialect->paths.owner(s->at.path, &id);
+		found = grove__dialect_own_file(s->at.dialect, grove__where_name(&s->at), s->at.path, &own) && own.session.len;
 	if (!found)
 		return 0;
+	if (!s->at.sub)
+		id = own.session;
 	s->owner = strndup(id.ptr, id.len);
 	return s->owner ? 0 : GROVE_ENOMEM;
 }

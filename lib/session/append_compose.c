@@ -296,8 +296,9 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 	const struct grove__append_item *it = &b->item[i];
 	int len = (int)(target.len < 100 ? target.len : 100);
 	uint32_t row, r = it->row;
+	const struct grove_slice none = { NULL, 0 };
 	size_t own;
-	bool fits;
+	int fits;
 
 	if (!target.len)
 		return 0;
@@ -308,9 +309,11 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 				   target.ptr);
 	if (kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
-	fits = own ? b->s->at.dialect->context.edits->allowed(b->item[own - 1].e.kind, b->item[own - 1].e.role)
-		   : b->s->at.dialect->context.edits->allowed(grove__spine_kind(sp, row), grove__spine_role(sp, row));
-	if (!fits)
+	if (own)
+		fits = b->s->at.dialect->context.edits->fit(none, b->item[own - 1].e.kind, b->item[own - 1].e.role, NULL);
+	else
+		fits = b->s->at.dialect->context.edits->fit(none, grove__spine_kind(sp, row), grove__spine_role(sp, row), NULL);
+	if (fits == GROVE_EINVAL)
 		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
 				   "Entry %.*s does not contribute editable model content", len,
 				   target.ptr);
@@ -334,6 +337,7 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 	struct grove_buf target = GROVE_BUF_INIT;
 	struct grove_slice content;
 	enum grove_role role = GROVE_ROLE_NONE;
+	enum grove_kind kind = GROVE_KIND_OTHER;
 	uint32_t row;
 	size_t own;
 	int rc = b->s->at.dialect->context.edits->read(in->json, &target, &content);
@@ -341,17 +345,21 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 	if (!rc && target.len) {
 		own = in_batch(b, grove__buf_slice(&target));
 		row = own ? GROVE_NO_ENTRY : grove__spine_find(sp, GROVE_NO_ENTRY, grove__buf_slice(&target));
-		if (own)
+		if (own) {
+			kind = b->item[own - 1].e.kind;
 			role = b->item[own - 1].e.role;
-		else if (row != GROVE_NO_ENTRY)
+		} else if (row != GROVE_NO_ENTRY) {
+			kind = grove__spine_kind(sp, row);
 			role = grove__spine_role(sp, row);
+		}
 	}
 	if (!rc)
-		rc = b->s->at.dialect->context.edits->fit(in->json, role, store);
+		rc = b->s->at.dialect->context.edits->fit(in->json, kind, role, store);
 	grove__buf_release(&target);
 	if (!rc)
 		return grove__image_input(b->s->image, store, in, b->d);
-	return rc < 0 ? grove__fail_nomem(b->d) : 0;
+	/* check_target() says what is wrong with the target */
+	return rc < 0 && rc != GROVE_EINVAL ? grove__fail_nomem(b->d) : 0;
 }
 
 /* Finds the parent that the input itself names. */

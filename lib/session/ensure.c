@@ -215,7 +215,7 @@ static int hang_below(struct grove_session *s, struct held *x, struct grove_deta
 	if (!x->root || !s->at.dialect->write.relink || leaf == GROVE_NO_ENTRY)
 		return 0;
 	if (s->at.dialect->write.relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),
-				  NULL, &out)) {
+				  NULL, NULL, &out)) {
 		grove__buf_release(&out);
 		return grove__fail_nomem(d);
 	}

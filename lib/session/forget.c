@@ -33,7 +33,7 @@ static int forget_line(void *payload, struct grove_session *s, uint32_t row, boo
 	if (f->up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, f->up));
 	f->relinked++;
-	return s->at.dialect->write.relink(value, parent, NULL, out);
+	return s->at.dialect->write.relink(value, parent, NULL, NULL, out);
 }
 
 int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,

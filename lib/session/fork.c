@@ -207,7 +207,7 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 		return put(w, line);
 	if (up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, up));
-	if (w->s->at.dialect->write.relink(line, parent, kept ? &first : NULL, &w->bytes))
+	if (w->s->at.dialect->write.relink(line, parent, kept ? &first : NULL, NULL, &w->bytes))
 		return grove__fail_nomem(w->d);
 	return added(w, start);
 }
@@ -333,7 +333,7 @@ static int copy_path(struct writer *w, uint32_t leaf)
 
 struct copier {
 	struct writer *w;
-	struct grove__copying *c;
+	struct grove__rows rows;
 	uint8_t *wanted;                   /* NULL: all */
 	const char *end;                 /* where the copy ends, if the rules would not end there */
 };
@@ -341,7 +341,7 @@ struct copier {
 /* One system call provides many ids. */
 static int random_bytes(void *payload, uint8_t out[16])
 {
-	struct writer *w = payload;
+	struct writer *w = ((struct copier *)payload)->w;
 
 	if (!w->random_left) {
 		grove__sys_random(w->random, sizeof(w->random));
@@ -354,7 +354,7 @@ static int random_bytes(void *payload, uint8_t out[16])
 /* Finds the parent of a record that is not copied. */
 static int parent_of(void *payload, struct grove_slice id, struct grove_slice *out)
 {
-	const struct grove__spine *sp = ((struct writer *)payload)->s->image->spine;
+	const struct grove__spine *sp = ((struct copier *)payload)->w->s->image->spine;
 	uint32_t row = grove__spine_find(sp, sp->nr, id), up;
 
 	if (row == GROVE_NO_ENTRY)
@@ -382,9 +382,10 @@ static int find_chosen(struct copier *k)
 	return 0;
 }
 
-static int put_tail(void *payload, struct grove_slice line)
+static int nothing_beside(void *payload, const char *name, struct grove_buf *out)
 {
-	return put(payload, line);
+	(void)payload, (void)name, (void)out;
+	return GROVE_ENOTFOUND;
 }
 
 /* Finds the first message of the user, as a list shows it; for a session without a name. */
@@ -393,6 +394,7 @@ static int first_words(struct grove_session *s, struct grove_buf *out)
 	const struct grove__dialect *dialect = s->at.dialect;
 	struct grove__summary sum = { .newest = GROVE_NO_TIME, .more = dialect->list.tally->new(1) };
 	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove__header h = { .time = GROVE_NO_TIME };
 	struct grove_slice value;
 	struct grove__arena tmp;
 	struct grove__json_line l;
@@ -407,58 +409,31 @@ static int first_words(struct grove_session *s, struct grove_buf *out)
 			rc = dialect->list.line(&l, line.ptr, &tmp, &e, &sum);
 		}
 	}
+	if (!rc && dialect->list.tally->end(sum.more, &tmp, nothing_beside, NULL, &h, &sum) < 0)
+		rc = GROVE_ENOMEM;
 	if (!rc)
-		rc = dialect->list.tally->first(sum.more, out);
+		rc = grove__buf_add_slice(out, grove__buf_slice(&sum.first));
 	dialect->list.tally->free(sum.more);
+	grove__buf_release(&sum.first);
+	grove__buf_release(&sum.name);
 	grove__arena_release(&tmp);
 	grove__buf_release(&line);
 	return rc;
 }
 
-static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
+static int next_row(void *payload, uint32_t *row, struct grove_slice *line, struct grove_slice *message)
 {
-	struct writer *w = k->w;
-	struct grove__image *im = w->s->image;
-	const struct grove__dialect *dialect = w->s->at.dialect;
-	struct grove__rows rows;
-	struct grove_slice value, message;
-	uint32_t row, last = GROVE_NO_ENTRY;
-	int rc = leaf == GROVE_NO_ENTRY
-			 ? find_chosen(k)
-			 : grove__model_mark(im, leaf, grove__session_own_file(w->s), &k->wanted, w->d);
+	struct copier *k = payload;
+	int rc = grove__rows_next(&k->rows, row, line, k->w->d);
 
-	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
-		if (k->wanted && !k->wanted[i])
-			continue;
-		rc = dialect->copy->add(k->c, im->model.chain, i);
-		if (!rc)
-			last = i;
-		rc = rc == 1 ? 0 : rc;
-	}
-	if (rc)
-		return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
-	if (last == GROVE_NO_ENTRY)
-		return grove__fail(w->d, GROVE_ENOTSUP, w->s->at.path, "there are no messages to fork");
-	/* a line that was written twice may come after the leaf */
-	if (leaf != GROVE_NO_ENTRY && last != leaf)
-		k->end = grove__spine_id(im->spine, leaf);
-	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);
-	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
-		size_t start = w->bytes.len;
+	if (!rc && !grove__model_message(k->w->s->image, *row, *line, message))
+		*message = grove__slice(NULL, 0);
+	return rc;
+}
 
-		if (!grove__model_message(im, row, value, &message))
-			message = grove__slice(NULL, 0);
-		rc = dialect->copy->line(k->c, value, message, row == last, now, &w->bytes);
-		if (rc < 0) {
-			rc = rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
-			break;
-		}
-		rc = rc ? 0 : added(w, start);
-		if (rc)
-			break;
-	}
-	grove__rows_release(&rows);
-	return rc == 1 ? 0 : rc;
+static int line_added(void *payload, size_t begin)
+{
+	return added(((struct copier *)payload)->w, begin);
 }
 
 /* Forks as the program's SDK does: new ids, and a note of where each record came from. */
@@ -466,25 +441,32 @@ static int copy_records(struct writer *w, uint32_t leaf, const struct grove__hea
 			const char *cwd)
 {
 	struct grove_session *s = w->s;
-	struct grove__copy_in in = { .from = s->id, .to = h->id, .random = random_bytes,
-				     .parent = parent_of, .payload = w };
+	struct grove__image *im = s->image;
 	struct copier k = { .w = w };
+	struct grove__copy_in in = { .from = s->id, .to = h->id, .chain = im->model.chain, .nr = im->spine->nr,
+				     .leaf_row = leaf, .title = grove__image_name(im), .cwd = cwd,
+				     .now = h->time, .payload = &k, .random = random_bytes,
+				     .parent = parent_of, .next = next_row, .out = &w->bytes,
+				     .added = line_added };
 	struct grove_buf words = GROVE_BUF_INIT;
-	const char *title = grove__image_name(s->image);
-	int rc;
+	int rc = leaf == GROVE_NO_ENTRY
+			 ? find_chosen(&k)
+			 : grove__model_mark(im, leaf, grove__session_own_file(s), &k.wanted, w->d);
 
+	if (rc)
+		return rc;
 	grove__sys_random(&in.seed, sizeof(in.seed));
-	k.c = s->at.dialect->copy->new(&in);
-	if (!k.c)
-		return grove__fail_nomem(w->d);
-	rc = copy_rows(&k, leaf, h->time);
-	if (!rc && !title && !first_words(s, &words) && words.len)
-		title = words.ptr;
-	if (!rc)
-		rc = s->at.dialect->copy->tail(k.c, k.end, title, false, cwd, h->time, put_tail, w);
-	s->at.dialect->copy->free(k.c);
+	in.wanted = k.wanted;
+	in.leaf = leaf == GROVE_NO_ENTRY ? k.end : grove__spine_id(im->spine, leaf);
+	if (!in.title && !first_words(s, &words) && words.len)
+		in.title = words.ptr;
+	grove__rows_init(&k.rows, im, s->log, NULL, im->spine->nr);
+	rc = s->at.dialect->copy(&in);
+	grove__rows_release(&k.rows);
 	free(k.wanted);
 	grove__buf_release(&words);
+	if (rc == 1)
+		return grove__fail(w->d, GROVE_ENOTSUP, s->at.path, "there are no messages to fork");
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
 }
 
@@ -510,7 +492,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
 		size_t start = w->bytes.len;
 
-		rc = s->at.dialect->copy->adopt(value, session, parent, &w->bytes) ? grove__fail_nomem(w->d)
+		rc = s->at.dialect->write.relink(value, parent, NULL, session, &w->bytes) ? grove__fail_nomem(w->d)
 									     : added(w, start);
 		if (rc)
 			break;

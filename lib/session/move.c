@@ -18,7 +18,7 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 	if (!header || *done)
 		return GROVE__KEEP;
 	*done = true;
-	return s->at.dialect->header->move(value, s->cwd, s->at.path, out);
+	return s->at.dialect->write.move(value, s->cwd, s->at.path, out);
 }
 
 /* Changes only the header's line. Returns 1 if the log has to be rewritten. */
@@ -31,7 +31,7 @@ static int move_header_line(struct grove_session *s, struct grove_detail *d)
 			 ? grove__image_header_line(s->image, s->log, &line, &value, d)
 			 : 1;
 
-	if (!rc && s->at.dialect->header->move(value, s->cwd, s->at.path, &out))
+	if (!rc && s->at.dialect->write.move(value, s->cwd, s->at.path, &out))
 		rc = grove__fail_nomem(d);
 	if (!rc)
 		rc = grove__session_update_line(s, &at, GROVE_NO_ENTRY, grove__buf_slice(&out),
@@ -55,7 +55,7 @@ static int relocate(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT;
 	struct grove_slice slice;
-	int rc = s->at.dialect->write.relocate(s->cwd, &json) ? grove__fail_nomem(d) : 0;
+	int rc = s->at.dialect->write.move(grove__slice(NULL, 0), s->cwd, NULL, &json) ? grove__fail_nomem(d) : 0;
 
 	slice = grove__buf_slice(&json);
 	rc = rc ? rc : grove__append_locked(s, &slice, 1, NULL, NULL, d);
@@ -100,7 +100,7 @@ static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct gro
 
 	*cwd = (struct grove_buf)GROVE_BUF_INIT;
 	s->cwd = new;
-	rc = s->at.dialect->write.relocate ? relocate(s, d) : say_cwd(s, d);
+	rc = grove__dialect_cwd_in_entries(s->at.dialect) ? relocate(s, d) : say_cwd(s, d);
 	/* a header that was read again has its own value */
 	if (rc && s->cwd == new) {
 		s->cwd = old;

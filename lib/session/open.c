@@ -361,7 +361,9 @@ static int leaf_by_rules(struct grove_session *s, uint32_t *row, struct grove_de
 
 bool grove__session_own_file(const struct grove_session *s)
 {
-	return s->at.dialect->paths.own_file && s->at.dialect->paths.own_file(grove__where_name(&s->at));
+	struct grove__own_file own;
+
+	return grove__dialect_own_file(s->at.dialect, grove__where_name(&s->at), NULL, &own);
 }
 
 /* A leaf that was moved in this handle comes first, then the rules, then the last line. */

@@ -155,6 +155,7 @@ static int split(const struct grove__resume *r, struct grove_slice name, const c
 
 int grove__session_resume(struct grove_session *s, const struct grove_command **out, struct grove_detail *d)
 {
+	struct grove__own_file own;
 	struct grove_buf name = GROVE_BUF_INIT;
 	const struct grove__resume *r;
 	bool archived;
@@ -168,7 +169,7 @@ int grove__session_resume(struct grove_session *s, const struct grove_command **
 		return cannot(s, d, "it is in a database, where its agent does not find it (copy it to the agent's directory with 'grove cp --to')");
 	if (!r)
 		return cannot(s, d, "no program is known that continues such sessions");
-	if (s->at.dialect->paths.own_file && s->at.dialect->paths.own_file(s->at.session))
+	if (grove__dialect_own_file(s->at.dialect, s->at.session, NULL, &own))
 		return cannot(s, d, "it is a sub-agent's (resume the session that started it)");
 	if (is_archived(s, &archived))
 		return grove__fail_nomem(d);

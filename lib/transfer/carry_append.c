@@ -128,7 +128,7 @@ static int take_header(struct taking *t, struct grove__carry_line *l)
 		return grove__fail_nomem(t->d);
 	if (!c->cwd || (l->as.h.cwd && !strcmp(l->as.h.cwd, c->cwd)))
 		return 0;
-	if (c->at.dialect->header->move(l->as.rec.line, c->cwd, NULL, &t->header))
+	if (c->at.dialect->write.move(l->as.rec.line, c->cwd, NULL, &t->header))
 		return grove__fail_nomem(t->d);
 	l->as.rec.line = grove__buf_slice(&t->header);
 	return 0;
@@ -290,7 +290,7 @@ static int compose_pin(struct taking *t, const char *target)
 		line = grove__buf_slice(&b->lines);
 		/* the target may be one of the lines that come with it */
 		if (grove__model_is_path(t->s->at.dialect) && strcmp(target, leaf))
-			rc = t->c->at.dialect->write.relink(line, grove__slice_str(target), NULL, &t->pin);
+			rc = t->c->at.dialect->write.relink(line, grove__slice_str(target), NULL, NULL, &t->pin);
 		else
 			rc = grove__buf_add_slice(&t->pin, line);
 		rc = rc || grove__buf_reserve(&t->pin, GROVE__JSON_PAD) ? grove__fail_nomem(t->d) : 0;

@@ -75,10 +75,10 @@ static int look_into(void *payload, const char *dir)
 static struct grove_slice id_of(const struct grove__where *at)
 {
 	struct grove_slice id = grove__slice_str(at->session);
+	struct grove__own_file own;
 
-	if (at->dialect->paths.own_file && at->dialect->paths.own_file(at->session) &&
-	    at->dialect->paths.owner(at->path, &id))
-		return id;
+	if (grove__dialect_own_file(at->dialect, at->session, at->path, &own) && own.session.len)
+		return own.session;
 	grove__slice_cut_end(&id, ".jsonl");
 	return id;
 }

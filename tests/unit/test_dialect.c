@@ -60,6 +60,7 @@ static void check_required(const struct grove__dialect *d)
 	REQUIRED(d, write.compose);
 	REQUIRED(d, write.starts_file);
 	REQUIRED(d, write.relink);
+	REQUIRED(d, write.move);
 	REQUIRED(d, names.entry_id);
 	REQUIRED(d, names.session_id_ok);
 	REQUIRED(d, names.session_id_rule);
@@ -78,25 +79,17 @@ static void check_rules(const struct grove__dialect *d)
 	REQUIRED_IN(d, rules, add);
 	REQUIRED_IN(d, rules, announce);
 	REQUIRED_IN(d, rules, freeze);
-	REQUIRED_IN(d, rules, thaw);
 	REQUIRED_IN(d, rules, walk);
 	REQUIRED_IN(d, rules, reason);
 	REQUIRED_IN(d, rules, call);
 	REQUIRED_IN(d, rules, row);
 	REQUIRED_IN(d, rules, may_end);
-	REQUIRED_IN(d, copy, new);
-	REQUIRED_IN(d, copy, free);
-	REQUIRED_IN(d, copy, add);
-	REQUIRED_IN(d, copy, line);
-	REQUIRED_IN(d, copy, tail);
-	REQUIRED_IN(d, copy, adopt);
 }
 
 static void check_chapters(const struct grove__dialect *d)
 {
 	REQUIRED_IN(d, header, read);
 	REQUIRED_IN(d, header, compose);
-	REQUIRED_IN(d, header, move);
 	if (d->header) {
 		REQUIRED_IN(d, header->slot, compose);
 		REQUIRED_IN(d, header->slot, source);
@@ -105,10 +98,7 @@ static void check_chapters(const struct grove__dialect *d)
 	REQUIRED_IN(d, list.tally, free);
 	REQUIRED_IN(d, list.tally, index);
 	REQUIRED_IN(d, list.tally, end);
-	REQUIRED_IN(d, list.tally, first);
-	REQUIRED_IN(d, list.tally, begun);
 	REQUIRED_IN(d, context.edits, read);
-	REQUIRED_IN(d, context.edits, allowed);
 	REQUIRED_IN(d, context.edits, fit);
 	REQUIRED_IN(d, blobs, dir);
 	REQUIRED_IN(d, blobs, prepare);
@@ -123,7 +113,6 @@ static void check_chapters(const struct grove__dialect *d)
 	REQUIRED_IN(d, retention, settings);
 	REQUIRED_IN(d, agents, file);
 	REQUIRED_IN(d, agents, meta);
-	REQUIRED_IN(d, agents, id);
 	REQUIRED_IN(d, delegation, batch);
 	REQUIRED_IN(d, delegation, project);
 	REQUIRED_IN(d, delegation, place);
@@ -155,12 +144,10 @@ static void slots_that_need_each_other_stand_together(void **state)
 		const struct grove__dialect_context *c = &d->context;
 
 		needs(d, "settings are told, or not", !c->sets == !c->settings);
-		needs(d, "a move is told by the header or by a line", !h != !d->write.relocate);
 		needs(d, "who has no header counts a list to its end", h || d->list.tally);
 		needs(d, "old versions are migrated", !h || d->version < 2 || h->migrate);
 		needs(d, "entries without ids get some", !d->read.ids_since == !d->read.line_id);
 		needs(d, "the time that is cut is the file's", !d->list.cuts_file_time || d->list.modified_by_file);
-		needs(d, "a sub-agent's log has an owner", !d->paths.own_file == !d->paths.owner);
 		needs(d, "what was billed is looked for", d->usage.billed || !d->usage.nr_members);
 		needs(d, "there are members where they are counted", !d->usage.nr_members == !d->usage.members);
 		needs(d, "one scan finds all members",

@@ -65,9 +65,9 @@ static int move(struct grove_slice line, const char *cwd, const char *from, stru
 }
 
 static int relink(struct grove_slice line, struct grove_slice parent, const struct grove_slice *first_kept,
-		  struct grove_buf *out)
+		  const char *session, struct grove_buf *out)
 {
-	(void)first_kept;
+	(void)first_kept, (void)session;
 	return grove__json_edit_text(out, line, "up", parent);
 }
 
@@ -143,8 +143,7 @@ static int roots(const struct grove__env *env, grove__root_fn *fn, void *payload
 	return rc;
 }
 
-static const struct grove__dialect_header header = { .read = read_header, .compose = compose_header,
-						     .move = move };
+static const struct grove__dialect_header header = { .read = read_header, .compose = compose_header };
 
 const struct grove__dialect dialect_toy = {
 	.name = "toy",
@@ -156,7 +155,7 @@ const struct grove__dialect dialect_toy = {
 	.list = { .line = list_line },
 	.context = { .messages = messages },
 	.write = { .input = input, .kind = kind, .compose = compose, .starts_file = grove__pi_starts_file,
-		   .relink = relink },
+		   .relink = relink, .move = move },
 	.names = { .entry_id = grove__pi_entry_id, .session_id_ok = grove__pi_session_id_ok,
 		   .session_id_rule = grove__pi_id_rule, .session_id = grove__pi_session_id,
 		   .clean = grove__pi_clean_name },

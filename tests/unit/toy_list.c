@@ -67,9 +67,9 @@ int toy_list_move(struct grove_slice line, const char *cwd, const char *from, st
 }
 
 int toy_list_relink(struct grove_slice line, struct grove_slice parent, const struct grove_slice *first_kept,
-		    struct grove_buf *out)
+		    const char *session, struct grove_buf *out)
 {
-	(void)parent, (void)first_kept;
+	(void)parent, (void)first_kept, (void)session;
 	return grove__buf_add_slice(out, line);
 }
 
@@ -152,8 +152,7 @@ static enum grove__claim claims(struct grove_slice line)
 	return grove__json_get(line, "list").len && !grove__json_get(line, "of").len ? CLAIM_SURE : CLAIM_NONE;
 }
 
-static const struct grove__dialect_header header = { .read = toy_list_header, .compose = compose_header,
-						     .move = toy_list_move };
+static const struct grove__dialect_header header = { .read = toy_list_header, .compose = compose_header };
 
 const struct grove__dialect dialect_toy_list = {
 	TOY_LIST,

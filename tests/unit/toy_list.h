@@ -33,7 +33,7 @@ enum grove_kind toy_list_kind(const struct grove__input *in);
 int toy_list_compose(const struct grove__input *in, const struct grove__place *at, struct grove_slice system,
 		     struct grove_buf *out, struct grove_buf *target, struct grove_detail *d);
 int toy_list_relink(struct grove_slice line, struct grove_slice parent, const struct grove_slice *first_kept,
-		    struct grove_buf *out);
+		    const char *session, struct grove_buf *out);
 
 /* All but the name, the header and the places. */
 #define TOY_LIST \
@@ -44,7 +44,8 @@ int toy_list_relink(struct grove_slice line, struct grove_slice parent, const st
 	.list = { .line = toy_list_line }, \
 	.context = { .messages = toy_list_messages }, \
 	.write = { .input = toy_list_input, .kind = toy_list_kind, .compose = toy_list_compose, \
-		   .starts_file = grove__pi_starts_file, .relink = toy_list_relink }, \
+		   .starts_file = grove__pi_starts_file, .relink = toy_list_relink, \
+		   .move = toy_list_move }, \
 	.names = { .entry_id = grove__pi_entry_id, .session_id_ok = grove__pi_session_id_ok, \
 		   .session_id_rule = grove__pi_id_rule, .session_id = grove__pi_session_id, \
 		   .clean = grove__pi_clean_name }, \

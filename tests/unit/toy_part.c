@@ -40,8 +40,7 @@ static int compose_header(const struct grove__header_in *in, struct grove_buf *o
 	return grove__buf_addf(out, "{\"list\":\"%s\",\"dir\":\"%s\",\"of\":null}", in->id, in->cwd);
 }
 
-static const struct grove__dialect_header header = { .read = read_header, .compose = compose_header,
-						     .move = toy_list_move };
+static const struct grove__dialect_header header = { .read = read_header, .compose = compose_header };
 
 const struct grove__dialect dialect_toy_part = {
 	TOY_LIST,

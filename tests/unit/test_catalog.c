@@ -65,17 +65,20 @@ static void next_tick(const struct world *w)
 
 /* ----------------------------------------------------------------- listing */
 
-static unsigned opened;          /* logs, by the list at hand */
+static unsigned opened;          /* logs, by the list or sum at hand */
+static uint64_t weighed;         /* bytes of them that were read */
 static uint64_t read_from;       /* where the last reading began */
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void trace(void *payload, const char *line)
 {
-	const char *op = strchr(line, '.'), *at = strstr(line, "pos=");
+	const char *op = strchr(line, '.'), *at = strstr(line, "pos="), *len = strstr(line, "len=");
 
 	(void)payload;
 	pthread_mutex_lock(&trace_lock);
 	opened += op && !strncmp(op, ".open ", 6);
+	if (op && len && (!strncmp(op, ".read ", 6) || !strncmp(op, ".fetch ", 7)))
+		weighed += strtoull(len + 4, NULL, 10);
 	if (op && !strncmp(op, ".read ", 6) && at)
 		read_from = strtoull(at + 4, NULL, 10);
 	pthread_mutex_unlock(&trace_lock);
@@ -113,7 +116,7 @@ static struct grove_buf list_as(const struct world *w, const char *cache, const 
 	struct grove *g;
 
 	opened = 0;
-	read_from = 0;
+	weighed = read_from = 0;
 	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_list(g, &lo, &l), 0);
 	for (size_t i = 0; i < grove_list_count(l); i++) {
@@ -161,6 +164,40 @@ static int set_up(void **state)
 static unsigned assert_same(const struct world *w, const char *when)
 {
 	return assert_same_as(w, NULL, 0, when);
+}
+
+/* The same of what was billed. */
+static struct grove_buf usage_as(const struct world *w, const char *cache)
+{
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables,
+				   .cache = cache, .trace = trace, .stores = database ? &database : NULL,
+				   .nr_stores = database ? 1 : 0 };
+	struct grove_usage_options uo = { .size = sizeof(uo), .by = GROVE_USAGE_SESSION };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_usage *u;
+	struct grove *g;
+
+	opened = 0;
+	weighed = 0;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_usage(g, &uo, &u), 0);
+	assert_int_equal(grove_usage_json(u, &b), 0);
+	grove_usage_free(u);
+	grove_close(g);
+	return b;
+}
+
+static unsigned assert_same_usage(const struct world *w, const char *when)
+{
+	struct grove_buf with = usage_as(w, cache_of(w));
+	unsigned nr = opened;
+	struct grove_buf without = usage_as(w, "");
+
+	if (!same(&with, &without))
+		fail_msg("%s: with the catalog:\n%s\nwithout:\n%s", when, with.ptr, without.ptr);
+	grove__buf_release(&with);
+	grove__buf_release(&without);
+	return nr;
 }
 
 /* ------------------------------------------------------------------ a world */
@@ -254,6 +291,21 @@ static int add_line(struct grove_buf *b, struct chance *c, enum kind kind, unsig
 	}
 }
 
+/* A reply that cost something. */
+static int add_reply(struct grove_buf *b, struct chance *c, enum kind kind, unsigned i)
+{
+	if (kind == CLAUDE)
+		return grove__buf_addf(b, "{\"type\":\"assistant\",\"uuid\":\"eeff%04x-0000-4000-8000-000000000000\",\"parentUuid\":"
+				       "null,\"sessionId\":\"s\",\"timestamp\":\"2026-10-01T10:00:%02u.000Z\",\"requestId\":\"r%u\","
+				       "\"message\":{\"id\":\"m%u\",\"role\":\"assistant\",\"model\":\"m%u\",\"content\":[],"
+				       "\"usage\":{\"input_tokens\":%u,\"output_tokens\":1}}}\n",
+				       i, i % 60, i, i, chance_below(c, 3), chance_below(c, 1000));
+	return grove__buf_addf(b, "{\"type\":\"message\",\"id\":\"r%06u\",\"parentId\":null,\"timestamp\":"
+			       "\"2026-01-01T00:00:%02u.000Z\",\"message\":{\"role\":\"assistant\",\"model\":\"m%u\",\"content\":[],"
+			       "\"usage\":{\"input\":%u,\"output\":1,\"cacheRead\":0,\"cacheWrite\":0},\"timestamp\":%u}}\n",
+			       i, i % 60, chance_below(c, 3), chance_below(c, 1000), 1700000000 + i);
+}
+
 static struct grove_buf content(struct chance *c, enum kind kind, unsigned nr)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -263,7 +315,7 @@ static struct grove_buf content(struct chance *c, enum kind kind, unsigned nr)
 	if (chance_below(c, 10))
 		assert_int_equal(add_header(&b, c, kind, nr), 0);
 	for (unsigned i = 0; i < lines; i++)
-		assert_int_equal(add_line(&b, c, kind, nr, i), 0);
+		assert_int_equal(chance_below(c, 3) ? add_line(&b, c, kind, nr, i) : add_reply(&b, c, kind, i), 0);
 	if (!chance_below(c, 8))
 		assert_int_equal(grove__buf_add_str(&b, "{\"half"), 0);
 	return b;
@@ -353,7 +405,8 @@ static void change(const struct world *w, struct chance *c, unsigned files)
 			change_title_beside(path, c);
 		break;
 	default:
-		assert_int_equal(add_line(&b, c, kind, nr, 100 + chance_below(c, 1000)), 0);
+		assert_int_equal((chance_below(c, 2) ? add_line(&b, c, kind, nr, 100 + chance_below(c, 1000))
+						     : add_reply(&b, c, kind, chance_below(c, 1000))), 0);
 		file_put(path, O_APPEND, b.ptr, b.len);
 	}
 	grove__buf_release(&b);
@@ -380,9 +433,14 @@ static void a_random_world_is_listed_the_same(void **state)
 		only = chance_below(&c, 2) ? "/w" : "/w/1";
 		assert_same_as(w, NULL, 0, when);
 		only = NULL;
+		/* whichever comes first reads for the others */
+		if (chance_below(&c, 2))
+			assert_same_usage(w, when);
 		assert_same_as(w, NULL, (int)chance_below(&c, 2), when);
+		assert_same_usage(w, when);
 		next_tick(w);
 		assert_same_as(w, NULL, (int)chance_below(&c, 2), when);
+		assert_same_usage(w, when);
 		if (!chance_below(&c, 6))
 			assert_same_as(w, chance_below(&c, 2) ? "xcsh" : "claude", 0, when);
 	}
@@ -464,52 +522,6 @@ static void append_lines(struct grove_store_log *log, const struct grove_buf *b)
 		r.line = grove__slice(b->ptr + at, n);
 		assert_int_equal(grove__log_append(log, &r, 1, GROVE_NO_SEQ, GROVE_SYNC_NONE, &done, &d), 0);
 	}
-}
-
-/* A reply that cost something. */
-static int add_reply(struct grove_buf *b, struct chance *c, enum kind kind, unsigned i)
-{
-	if (kind == CLAUDE)
-		return grove__buf_addf(b, "{\"type\":\"assistant\",\"uuid\":\"eeff%04x-0000-4000-8000-000000000000\",\"parentUuid\":"
-				       "null,\"sessionId\":\"s\",\"timestamp\":\"2026-10-01T10:00:%02u.000Z\",\"requestId\":\"r%u\","
-				       "\"message\":{\"id\":\"m%u\",\"role\":\"assistant\",\"model\":\"m%u\",\"content\":[],"
-				       "\"usage\":{\"input_tokens\":%u,\"output_tokens\":1}}}\n",
-				       i, i % 60, i, i, chance_below(c, 3), chance_below(c, 1000));
-	return grove__buf_addf(b, "{\"type\":\"message\",\"id\":\"r%06u\",\"parentId\":null,\"timestamp\":"
-			       "\"2026-01-01T00:00:%02u.000Z\",\"message\":{\"role\":\"assistant\",\"model\":\"m%u\",\"content\":[],"
-			       "\"usage\":{\"input\":%u,\"output\":1,\"cacheRead\":0,\"cacheWrite\":0},\"timestamp\":%u}}\n",
-			       i, i % 60, chance_below(c, 3), chance_below(c, 1000), 1700000000 + i);
-}
-
-static struct grove_buf usage_as(const struct world *w, const char *cache)
-{
-	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables,
-				   .cache = cache, .trace = trace, .stores = &database, .nr_stores = 1 };
-	struct grove_usage_options uo = { .size = sizeof(uo), .by = GROVE_USAGE_SESSION };
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_usage *u;
-	struct grove *g;
-
-	opened = 0;
-	assert_int_equal(grove_open(&o, &g), 0);
-	assert_int_equal(grove_usage(g, &uo, &u), 0);
-	assert_int_equal(grove_usage_json(u, &b), 0);
-	grove_usage_free(u);
-	grove_close(g);
-	return b;
-}
-
-static unsigned assert_same_usage(const struct world *w, const char *when)
-{
-	struct grove_buf with = usage_as(w, cache_of(w));
-	unsigned nr = opened;
-	struct grove_buf without = usage_as(w, "");
-
-	if (!same(&with, &without))
-		fail_msg("%s: with the catalog:\n%s\nwithout:\n%s", when, with.ptr, without.ptr);
-	grove__buf_release(&with);
-	grove__buf_release(&without);
-	return nr;
 }
 
 /* Changes a session of the database, in one of the ways that are there. */
@@ -758,6 +770,56 @@ static void fill_world(struct world *w, struct chance *c)
 	for (unsigned i = 0; i < 80; i++)
 		change(w, c, 12);
 	next_tick(w);
+}
+
+static unsigned list_for(const struct world *w, int shape)
+{
+	struct grove_buf b = list_as(w, cache_of(w), NULL, shape);
+
+	grove__buf_release(&b);
+	return opened;
+}
+
+static unsigned sum_for(const struct world *w)
+{
+	struct grove_buf b = usage_as(w, cache_of(w));
+
+	grove__buf_release(&b);
+	return opened;
+}
+
+/* Whoever comes first reads a log, and once: what lists show and what was billed is found together. */
+static void a_log_is_read_once_for_lists_and_sums(void **state)
+{
+	enum { EACH = 3, LINES = 600 };
+	struct world *w = *state;
+	struct chance c = chance_begin("a_log_is_read_once_for_lists_and_sums");
+	uint64_t once = 0;
+
+	make_dirs(w);
+	for (unsigned i = 0; i < KINDS * EACH; i++) {
+		struct grove_buf b = GROVE_BUF_INIT;
+
+		assert_int_equal(add_header(&b, &c, i % KINDS, i), 0);
+		for (unsigned k = 0; k < LINES; k++)
+			assert_int_equal(add_reply(&b, &c, i % KINDS, k), 0);
+		write_file(file_of(w, i % KINDS, i), &b);
+		once += b.len;
+		grove__buf_release(&b);
+	}
+	/* and a little for the line that tells the dialect */
+	once += once / 20;
+	for (int sums_first = 0; sums_first < 2; sums_first++) {
+		assert_int_equal(sums_first ? sum_for(w) : list_for(w, 0), KINDS * EACH);
+		assert_in_range(weighed, 1, once);
+		assert_int_equal(sums_first ? list_for(w, 0) : sum_for(w), 0);
+		assert_int_equal(weighed, 0);
+		/* the tree is another matter */
+		assert_int_equal(list_for(w, 1), KINDS * EACH);
+		assert_in_range(weighed, 1, once);
+		assert_int_equal(list_for(w, 0) + list_for(w, 1) + sum_for(w), 0);
+		assert_int_equal(unlink(db_of(w)), 0);
+	}
 }
 
 static void a_damaged_catalog_is_as_good_as_none(void **state)
@@ -1416,6 +1478,7 @@ int main(void)
 		CATALOG_TEST(a_file_without_messages_grows_as_well),
 		CATALOG_TEST(a_value_that_is_not_finished_is_read_again),
 		CATALOG_TEST(a_file_that_is_another_before_its_end_is_read_again),
+		CATALOG_TEST(a_log_is_read_once_for_lists_and_sums),
 		CATALOG_TEST(a_damaged_catalog_is_as_good_as_none),
 		CATALOG_TEST(a_row_that_was_changed_is_not_believed),
 		CATALOG_TEST(where_there_can_be_no_catalog_there_is_none),

@@ -12,6 +12,7 @@
  * repeat what a list needs before it is too far from the end.
  */
 #include "digest/read.h"
+#include "digest/shape.h"
 
 #include "base/crc32c.h"
 
@@ -37,6 +38,7 @@ void grove__digest_reader_release(struct grove__digest_reader *r)
 {
 	grove__scan_release(&r->scan);
 	grove__replies_release(&r->own);
+	grove__outline_release(&r->outline);
 	grove__arena_release(&r->tmp);
 	grove__arena_release(&r->line);
 	grove__buf_release(&r->named);
@@ -180,10 +182,15 @@ static int pass_line(struct grove__digest_one *x, const struct grove__json_line 
 		rc = take_facts(x, &e);
 	else if (!x->has_header)
 		return begin_line(x, l, line, class, &e);
-	if (rc || class == LINE_HEADER)
+	if (rc)
 		return rc;
+	if (class != LINE_ENTRY)
+		r->outline.irregular = true;
+	if (class == LINE_HEADER)
+		return 0;
 	rc = list_line(x, l, line, &e);
-	return rc ? rc : bill_line(x, l, line, nr, &e);
+	rc = rc ? rc : bill_line(x, l, line, nr, &e);
+	return rc || r->outline.irregular ? rc : grove__outline_add(&r->outline, &e);
 }
 
 /* A million lines need the room of one. */
@@ -218,6 +225,7 @@ static int read_log(struct grove__digest_reader *r, struct grove_store_log *log,
 	x->summed = p.sum && !p.too_long;
 	x->loose = p.loose;
 	x->lines += p.lines;
+	r->outline.irregular |= p.bad || p.too_long;
 	/* not remembered, so that it is reported each time */
 	x->too_long = p.too_long > 0;
 	x->unsettled |= x->too_long;
@@ -391,6 +399,7 @@ static int go_on(struct grove__digest_reader *r, struct grove_store_log *log,
 		rc = take_replies(r, x, &then);
 	if (rc)
 		return rc < 0 ? rc : 0;
+	r->outline.irregular = true;
 	x->from = was.mark;
 	x->lines = was.lines;
 	x->crc = crc;
@@ -646,6 +655,7 @@ static int start_over(struct grove__digest_reader *r, struct grove__digest_one *
 	x->bills = bills;
 	x->billed.time = GROVE_NO_TIME;
 	grove__replies_clear(&r->own);
+	grove__outline_begin(&r->outline, r->dialect);
 	if (r->dialect->list.tally)
 		x->sum.more = r->dialect->list.tally->new((uint64_t)(uintptr_t)x);
 	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
@@ -698,6 +708,8 @@ static void read_anew(struct grove__digest_reader *r, struct grove__digest_one *
 	if (x->hidden && r->any)
 		l->rc = 0;
 	if (!l->rc) {
+		x->shaped = r->catalog && !x->part && !x->header.base && !r->outline.irregular && x->task->is_file &&
+			    !grove__dialect_lacks_ids(r->dialect, x->header.version) && ends_line(log, x->log.tail);
 		fill(r, x, l);
 		set_mark(r, log, x, l);
 	} else if (l->rc < 0 && why->code) {
@@ -807,6 +819,9 @@ static void remember(struct grove__digest_reader *r, const struct grove__digest_
 		return;
 	if (x->bills && !x->too_long)
 		grove__catalog_put(r->catalog, CHAPTER_REPLIES, name, &x->st, x->replies);
+	if (x->shaped && !grove__shape_pack(&r->outline, r->dialect, &bytes))
+		grove__catalog_put(r->catalog, CHAPTER_SHAPE, name, &x->st, grove__buf_slice(&bytes));
+	grove__buf_clear(&bytes);
 	/* what was asked for on its own may be hidden from lists, and a sub-agent's has other files beside it */
 	if (!x->unsettled && !(r->any && x->hidden) && !(*x->task->sub && (l->asked || x->alone)) &&
 	    !grove__digest_pack(l, &bytes))

@@ -13,6 +13,7 @@
 #include "digest/billed.h"
 #include "digest/catalog.h"
 #include "digest/digest.h"
+#include "digest/outline.h"
 #include "digest/scan.h"
 #include "logs/logs.h"
 
@@ -29,6 +30,7 @@ struct grove__digest_reader {
 	const struct grove__dialect *dialect;
 	struct grove__json_member members[GROVE__JSON_WANT_MAX];   /* its, of lines and of bills */
 	struct grove__replies own;           /* of this log */
+	struct grove__outline outline;       /* of this log */
 	struct grove__arena tmp;             /* good for this log */
 	struct grove__arena line;            /* good for one line */
 	bool any;                            /* named by the caller: lists may leave it out */
@@ -51,6 +53,7 @@ struct grove__digest_one {
 	struct grove__digest l;              /* if CHAPTER_LIST was asked for, or it was read */
 	struct grove__billed_log billed;     /* if CHAPTER_REPLIES was asked for … */
 	struct grove_slice replies;          /* … the same, packed */
+	bool shaped;                         /* it was read, and the reader's outline is its shape */
 	struct grove__log_state st;          /* of its file, as it was read */
 	bool known;                          /* by the catalog, which owns the texts */
 

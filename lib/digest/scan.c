@@ -54,6 +54,7 @@ static int read_run(struct grove__scan *s, struct grove__scan_part *p, uint64_t 
 			rc = GROVE_ENOMEM;
 			break;
 		case JSON_BAD:
+			p->bad = true;
 			p->loose = p->lenient;
 			if (p->loose)
 				rc = read_values(s, p, grove__runs_pos(&s->runs, off, *line - first), *line);

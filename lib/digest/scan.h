@@ -32,6 +32,7 @@ struct grove__scan_part {
 	bool sum;                    /* also compute the checksum of the bytes read … */
 	uint32_t crc;                /* … continuing from that of the bytes before */
 	bool loose;                  /* set: from some line on, values were not lines */
+	bool bad;                    /* set: some lines were not JSON */
 	uint64_t lines;              /* set: how many there are, unless `loose` */
 };
 

@@ -1,7 +1,8 @@
 /*
  * digest/shape.c: what only the tree of a session shows, for a long list.
  *
- * The session is loaded as if it were opened, but by a thread of the list: so no
+ * The reading that makes a list finds it for a regular log, see outline.h. Any other
+ * session is loaded as if it were opened, but by a thread of the list: so no
  * progress is reported, and the image is not kept, since the result goes into the
  * catalog.
  */
@@ -66,6 +67,18 @@ static int pack(const struct grove__shape *s, const struct grove__dialect *diale
 	for (size_t i = 0; i < GROVE_LIST_LABELS && s->labels[i] && !rc; i++)
 		rc = grove__buf_add(out, s->labels[i], strlen(s->labels[i]) + 1);
 	return rc;
+}
+
+static struct grove__shape shape_in(const struct grove__outline *o)
+{
+	return (struct grove__shape){ o->entries, o->branches, o->compactions, .leaf = o->entries ? o->last.ptr : NULL };
+}
+
+int grove__shape_pack(const struct grove__outline *o, const struct grove__dialect *dialect, struct grove_buf *out)
+{
+	const struct grove__shape s = shape_in(o);
+
+	return pack(&s, dialect, out);
 }
 
 /* A part of the same reply, or a result of its calls. */
@@ -188,6 +201,10 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 	bool same = false;
 	int rc;
 
+	if (x->shaped) {
+		*out = shape_in(&x->reader->outline);
+		return 0;
+	}
 	if (x->task->is_file && grove__catalog_find(c, CHAPTER_SHAPE, x->task->path, &x->st, tmp, &bytes) &&
 	    unpack(bytes, x->l.dialect, out))
 		return 0;

@@ -12,9 +12,11 @@ struct grove__shape {
 	const char *labels[GROVE_LIST_LABELS];  /* the latest of them, NULL after the last; as `leaf` */
 };
 
+/* Makes the shape of a log that turned out to be regular, as bytes for the catalog. GROVE_ENOMEM. */
+int grove__shape_pack(const struct grove__outline *o, const struct grove__dialect *dialect, struct grove_buf *out);
 /*
- * Gets the shape of a session that was just read for a list, from the catalog or by
- * loading it.
+ * Gets the shape of a session that was just read for a list, from that reading, from the
+ * catalog or by loading it.
  */
 int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__digest_one *x,
 		    struct grove__arena *tmp, struct grove__shape *out, struct grove_detail *d);

@@ -439,6 +439,16 @@ enum grove_snapshot_flags {
 	GROVE_SNAPSHOT_PROJECT = 2, /* results of sub-agents have their projection in metadata */
 	GROVE_SNAPSHOT_ALONE = 4    /* parentSession is null: do not name the session it was forked from */
 };
+/* The members of a snapshot. */
+enum grove_snapshot_parts {
+	GROVE_SNAPSHOT_SESSION = 1,
+	GROVE_SNAPSHOT_ENTRIES = 2,
+	GROVE_SNAPSHOT_ACTIVE_PATH = 4,
+	GROVE_SNAPSHOT_CHILDREN = 8,
+	GROVE_SNAPSHOT_LABELS = 16,
+	GROVE_SNAPSHOT_CONTEXT = 32,
+	GROVE_SNAPSHOT_SUBAGENTS = 64
+};
 struct grove_snapshot_options {
 	size_t size;
 	enum grove_snapshot_entries entries;
@@ -450,6 +460,7 @@ struct grove_snapshot_options {
 	 */
 	uint64_t max_body;
 	unsigned flags;          /* enum grove_snapshot_flags */
+	unsigned parts;          /* enum grove_snapshot_parts; 0: all. The others cost nothing */
 };
 /*
  * Writes everything a user interface loads on refresh, in one document: {session,

@@ -30,6 +30,11 @@ struct shot {
 	struct grove_detail *d;
 };
 
+static bool wants(const struct shot *t, enum grove_snapshot_parts part)
+{
+	return !t->opt->parts || t->opt->parts & part;
+}
+
 static void put_id(struct shot *t, const char *key, uint32_t row)
 {
 	grove__out_string(&t->o, key, row == GROVE_NO_ENTRY ? NULL : grove__spine_id(t->s, row));
@@ -355,6 +360,8 @@ static int find_delegations(struct shot *t)
 {
 	bool window = t->opt->after || t->opt->limit;
 
+	if (!wants(t, GROVE_SNAPSHOT_SUBAGENTS) && !(t->opt->flags & GROVE_SNAPSHOT_PROJECT))
+		return 0;
 	/* parents may come later in the log, so the rows of a path need not ascend */
 	if (!window || t->opt->entries != GROVE_SNAPSHOT_ALL)
 		return grove__delegations_find(&t->delegations, t->v, NULL, t->v->nr, t->d);
@@ -390,23 +397,30 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	if (!rc)
 		rc = find_delegations(&t);
 	if (!rc) {
-		if (!opt->max_body)
+		if (!opt->max_body && !opt->parts)
 			grove__out_expect(&t.o, expected(&t));
 		grove__out_open(&t.o, NULL, '{');
-		put_session(&t);
-		rc = put_entries(&t);
+		if (wants(&t, GROVE_SNAPSHOT_SESSION))
+			put_session(&t);
+		if (wants(&t, GROVE_SNAPSHOT_ENTRIES))
+			rc = put_entries(&t);
 	}
 	/* nobody reads the rest if the receiver has stopped */
 	if (!rc && !t.o.rc) {
-		put_path(&t);
-		rc = put_tree(&t);
+		if (wants(&t, GROVE_SNAPSHOT_ACTIVE_PATH))
+			put_path(&t);
+		if (wants(&t, GROVE_SNAPSHOT_CHILDREN))
+			rc = put_tree(&t);
 	}
 	if (!rc && !t.o.rc) {
-		put_labels(&t);
-		rc = put_context(&t);
+		if (wants(&t, GROVE_SNAPSHOT_LABELS))
+			put_labels(&t);
+		if (wants(&t, GROVE_SNAPSHOT_CONTEXT))
+			rc = put_context(&t);
 	}
 	if (!rc) {
-		put_subagents(&t);
+		if (wants(&t, GROVE_SNAPSHOT_SUBAGENTS))
+			put_subagents(&t);
 		grove__out_close(&t.o, '}');
 		grove__out_str(&t.o, "\n");
 	}

@@ -129,104 +129,14 @@ int get_session(struct request *r)
 
 /* ----------------------------------------------------------------- snapshot */
 
-/*
- * Passes on selected members of a document: recognizes the names of the outermost object's
- * members as the bytes stream through.
- */
-struct filter {
-	struct request *r;
-	struct grove_sink to;
-	char name[32];
-	size_t name_len;     /* while the name is read; SIZE_MAX once it is known */
-	int pass, first, depth, in_string, escaped;
-	int begins;          /* at the start of a wanted member, whose name is not written yet */
-};
-
 static const struct {
-	const char *part, *member;
+	const char *word;
+	enum grove_snapshot_parts part;
 } parts[] = {
-	{ "session", "session" }, { "entries", "entries" }, { "path", "activePath" },
-	{ "children", "childrenByParentId" }, { "labels", "labelsByEntryId" },
-	{ "context", "runtimeContext" }, { "subagents", "subagents" },
+	{ "session", GROVE_SNAPSHOT_SESSION }, { "entries", GROVE_SNAPSHOT_ENTRIES }, { "path", GROVE_SNAPSHOT_ACTIVE_PATH },
+	{ "children", GROVE_SNAPSHOT_CHILDREN }, { "labels", GROVE_SNAPSHOT_LABELS },
+	{ "context", GROVE_SNAPSHOT_CONTEXT }, { "subagents", GROVE_SNAPSHOT_SUBAGENTS },
 };
-
-static int wanted(const struct request *r, const char *member)
-{
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (!strcmp(parts[i].member, member))
-			return query_lists(r, "parts", parts[i].part);
-	return 0;
-}
-
-/* Processes one byte. Returns true if it belongs to a wanted member. */
-static int filter_byte(struct filter *f, char c)
-{
-	if (f->in_string) {
-		if (f->escaped)
-			f->escaped = 0;
-		else if (c == '\\')
-			f->escaped = 1;
-		else if (c == '"')
-			f->in_string = 0;
-		else if (f->depth == 1 && f->name_len < sizeof(f->name) - 1)
-			f->name[f->name_len++] = c;
-	} else if (c == '"') {
-		f->in_string = 1;
-	} else if (c == '{' || c == '[') {
-		f->depth++;
-		return f->depth > 1 && f->pass;
-	} else if (c == '}' || c == ']') {
-		f->depth--;
-		return f->depth > 0 && f->pass;
-	} else if (f->depth == 1 && c == ':') {
-		f->name[f->name_len] = '\0';
-		f->name_len = SIZE_MAX;
-		f->pass = f->begins = wanted(f->r, f->name);
-		return 0;
-	} else if (f->depth == 1 && c == ',') {
-		f->pass = 0;
-		f->name_len = 0;
-	}
-	return f->pass;
-}
-
-/* Writes a run of wanted bytes, after the member's name if it is the first. */
-static int filter_run(struct filter *f, const char *ptr, size_t len)
-{
-	char head[64];
-	int n, rc = 0;
-
-	if (f->begins && len) {
-		n = snprintf(head, sizeof(head), "%s\"%s\":", f->first ? "" : ",\n", f->name);
-		f->begins = f->first = 0;
-		rc = f->to.write(f->to.payload, head, (size_t)n);
-	}
-	return rc || !len ? rc : f->to.write(f->to.payload, ptr, len);
-}
-
-static int filter_write(void *payload, const char *ptr, size_t len)
-{
-	struct filter *f = payload;
-	size_t from = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < len && !rc; i++)
-		if (!filter_byte(f, ptr[i])) {
-			rc = filter_run(f, ptr + from, i - from);
-			from = i + 1;
-		}
-	return rc ? rc : filter_run(f, ptr + from, len - from);
-}
-
-static int send_filtered(struct request *r, const struct grove_view *v, const struct grove_snapshot_options *o)
-{
-	struct filter f = { .r = r, .to = reply_sink(r), .first = 1 };
-	int rc = f.to.write(f.to.payload, "{", 1);
-
-	if (!rc)
-		rc = grove_view_snapshot(v, o, (struct grove_sink){ filter_write, &f });
-	return rc ? rc : f.to.write(f.to.payload, "}", 1);
-}
 
 static int snapshot_options(struct request *r, struct grove_snapshot_options *o)
 {
@@ -236,9 +146,11 @@ static int snapshot_options(struct request *r, struct grove_snapshot_options *o)
 	int rc = query_choice(r, "entries", which, &entries);
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		words[i] = parts[i].part;
+		words[i] = parts[i].word;
 	if (!rc)
 		rc = query_words(r, "parts", words);
+	for (size_t i = 0; !rc && i < sizeof(parts) / sizeof(parts[0]); i++)
+		o->parts |= query_lists(r, "parts", parts[i].word) ? parts[i].part : 0;
 	if (!rc)
 		rc = query_number(r, "after", &o->after);
 	if (!rc)
@@ -267,10 +179,7 @@ int get_snapshot(struct request *r)
 	if (!rc) {
 		if (h->parent && !parent_shown(r, NULL, h->parent))
 			o.flags |= GROVE_SNAPSHOT_ALONE;
-		if (query_text(r, "parts"))
-			rc = send_filtered(r, v, &o);
-		else
-			rc = grove_view_snapshot(v, &o, reply_sink(r));
+		rc = grove_view_snapshot(v, &o, reply_sink(r));
 		if (rc < 0 && !r->detail.code)
 			reply_fail_view(r, v, rc);
 	}

@@ -63,6 +63,11 @@ static void windows_leave_out_what_was_not_asked_for(void **state)
 	assert_has(&doc, "\"id\":\"b\"");
 	assert_lacks(&doc, "\"id\":\"e\"");
 	grove_buf_release(&doc);
+	/* parts alone */
+	o = (struct grove_snapshot_options){ .size = sizeof(o), .parts = GROVE_SNAPSHOT_ACTIVE_PATH | GROVE_SNAPSHOT_LABELS };
+	doc = snapshot_of(t, &o);
+	assert_string_equal(doc.ptr, "{\"activePath\":[\"a\",\"b\",\"e\"], \"labelsByEntryId\":{}} ");
+	grove_buf_release(&doc);
 	/* long texts are referred to */
 	memset(json, 0, sizeof(json));
 	strcpy(json, "{\"type\":\"message\",\"id\":\"long\","

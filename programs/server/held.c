@@ -198,31 +198,89 @@ static struct held *oldest(struct helds *all)
 	return found;
 }
 
-/* One that is busy is not idle, and its store may not answer. */
-static void close_idle_writer(struct held *h, int64_t now)
+/* Needs the session's lock. */
+static int has_idle_writer(const struct held *h, int64_t now)
 {
-	if (pthread_mutex_trylock(&h->lock))
-		return;
-	if (h->writer && !h->writes && now - h->written > WRITER_IDLE_MS) {
-		grove_session_close(h->writer);
-		h->writer = NULL;
-	}
-	pthread_mutex_unlock(&h->lock);
+	return h->writer && !h->writes && now - h->written > WRITER_IDLE_MS;
 }
 
+/* A session whose lock is taken is not idle. */
+static int is_busy(struct held *h)
+{
+	return pthread_mutex_trylock(&h->lock) != 0;
+}
+
+/* Returns the sessions with an idle writer, each with a reference; how many is in *nr. */
+static struct held **find_idle(struct helds *all, int64_t now, size_t *nr)
+{
+	struct held **idle;
+
+	*nr = 0;
+	pthread_mutex_lock(&all->lock);
+	idle = malloc((all->nr + 1) * sizeof(*idle));
+	for (struct held *h = all->first; h && idle; h = h->next) {
+		if (is_busy(h))
+			continue;
+		if (has_idle_writer(h, now)) {
+			h->refs++;
+			idle[(*nr)++] = h;
+		}
+		pthread_mutex_unlock(&h->lock);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return idle;
+}
+
+static void release(struct helds *all, struct held *h)
+{
+	int last;
+
+	pthread_mutex_lock(&all->lock);
+	last = !--h->refs && h->dropped;
+	pthread_mutex_unlock(&all->lock);
+	if (last)
+		held_free(h);
+}
+
+static void close_idle_writers(struct helds *all, int64_t now)
+{
+	size_t nr;
+	struct held **idle = find_idle(all, now, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!is_busy(idle[i])) {
+			if (has_idle_writer(idle[i], now)) {
+				grove_session_close(idle[i]->writer);
+				idle[i]->writer = NULL;
+			}
+			pthread_mutex_unlock(&idle[i]->lock);
+		}
+		release(all, idle[i]);
+	}
+	free(idle);
+}
+
+/*
+ * To close a session its store may be asked, which may not answer. So that happens without
+ * the table's lock, for which all requests wait.
+ */
 void helds_tidy(struct helds *all)
 {
 	int64_t now = now_ms();
-	struct held *h;
+	struct held *h, *gone = NULL;
 
+	close_idle_writers(all, now);
 	pthread_mutex_lock(&all->lock);
-	for (h = all->first; h; h = h->next)
-		close_idle_writer(h, now);
 	while ((h = oldest(all)) && (all->nr > HELD_MAX || now - h->used > HELD_IDLE_MS)) {
 		forget(all, h);
-		held_free(h);
+		h->next = gone;
+		gone = h;
 	}
 	pthread_mutex_unlock(&all->lock);
+	while ((h = gone)) {
+		gone = h->next;
+		held_free(h);
+	}
 }
 
 /* Needs the lock. */
@@ -249,20 +307,10 @@ static struct held *known(struct helds *all, const char *key, int *fresh)
 	return h;
 }
 
-static void unref_locked(struct held *h)
-{
-	h->refs--;
-	if (!h->refs && h->dropped)
-		held_free(h);
-}
-
 void hold_release(struct request *r, struct held *h)
 {
-	if (!h)
-		return;
-	pthread_mutex_lock(&r->server->helds->lock);
-	unref_locked(h);
-	pthread_mutex_unlock(&r->server->helds->lock);
+	if (h)
+		release(r->server->helds, h);
 }
 
 void hold_drop(struct request *r, struct held *h)

@@ -272,3 +272,11 @@ void doc_member_match(struct doc *d, const struct grove_hit *h)
 		doc_text(d, (struct grove_slice){ h->missing[i], strlen(h->missing[i]) });
 	doc_close(d, ']');
 }
+
+void doc_error(struct doc *d, int code, const char *why)
+{
+	doc_puts(d, "{\"error\":{");
+	doc_member(d, "code", grove_error_name(code));
+	doc_member(d, "message", why);
+	doc_puts(d, "}}\n");
+}

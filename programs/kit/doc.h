@@ -53,6 +53,9 @@ void doc_null(struct doc *d);
 void doc_time(struct doc *d, int64_t ms);          /* GROVE_NO_TIME: null */
 void doc_json(struct doc *d, struct grove_slice json);
 
+/* A whole document: {"error":{code,message}}. */
+void doc_error(struct doc *d, int code, const char *why);
+
 /* Members with their values. */
 void doc_member(struct doc *d, const char *name, const char *text);
 void doc_member_number(struct doc *d, const char *name, uint64_t n);

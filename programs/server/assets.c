@@ -49,6 +49,14 @@ static const struct asset *wanted(const struct request *r)
 	return find(strcmp(name, "licenses") ? name : "licenses.txt");
 }
 
+/* app-YENPS4IU.css: another content has another name. */
+static int is_named_by_content(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && strspn(dash + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == 8 && dash[9] == '.';
+}
+
 int get_page(struct request *r)
 {
 	const struct asset *a = wanted(r);
@@ -65,6 +73,8 @@ int get_page(struct request *r)
 	if (!a)
 		return reply_fail(r, GROVE_ENOTFOUND, "there is nothing at this address");
 	r->type = a->type;
+	if (is_named_by_content(a->name))
+		r->cache = "public, max-age=31536000, immutable";
 	if (reply_etag(r, "%s", a->etag))
 		return 0;
 	/* assets are stored gzipped, and unpacked only for clients that do not accept gzip */

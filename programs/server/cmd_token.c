@@ -27,10 +27,7 @@ static int fail(const struct token_args *a, int code, const char *why)
 	struct doc d = { GROVE_BUF_INIT, 0 };
 
 	if (a->json) {
-		doc_puts(&d, "{\"error\":{");
-		doc_member(&d, "code", grove_error_name(code));
-		doc_member(&d, "message", why);
-		doc_puts(&d, "}}\n");
+		doc_error(&d, code, why);
 		fputs(d.buf.ptr ? d.buf.ptr : "", stdout);
 	} else {
 		fprintf(stderr, "grove: token: %s\n", why);

@@ -32,17 +32,35 @@
 
 #define EXIT_USAGE 2
 
+/* Prints an error as with all commands: --json counts wherever it stands, also behind a mistake. */
+static int wants_json;
+
+static void print_json(int code, const char *why)
+{
+	struct doc d = { GROVE_BUF_INIT, 0 };
+
+	doc_error(&d, code, why);
+	fputs(d.rc ? "" : d.buf.ptr, stdout);
+	doc_release(&d);
+}
+
 static int usage(const char *why)
 {
 	size_t n = strlen(why);
 
-	fprintf(stderr, "grove: serve: %s%s\n", why, n && why[n - 1] == ')' ? "" : " (see 'grove serve --help')");
+	if (wants_json)
+		print_json(GROVE_EINVAL, why);
+	else
+		fprintf(stderr, "grove: serve: %s%s\n", why, n && why[n - 1] == ')' ? "" : " (see 'grove serve --help')");
 	return EXIT_USAGE;
 }
 
 static int failure(const char *why)
 {
-	fprintf(stderr, "grove: serve: %s\n", why);
+	if (wants_json)
+		print_json(GROVE_EIO, why);
+	else
+		fprintf(stderr, "grove: serve: %s\n", why);
 	return EXIT_FAILURE;
 }
 
@@ -358,6 +376,8 @@ static int cmd_serve(int argc, char **argv)
 	char why[512];
 	int status;
 
+	for (int i = 0; i < argc; i++)
+		wants_json |= !strcmp(argv[i], "--json");
 	/* a bad address in the configuration is not a usage error; it fails when it is opened */
 	if (parse(&s, &argc, argv, why, sizeof(why)) || good_addresses(&s, why, sizeof(why)) ||
 	    settings_complete(&s, why, sizeof(why)) || good_urls(&s, why, sizeof(why)))

@@ -91,8 +91,8 @@ static int by_line(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int tell(struct grove__checker *c, const struct grove__finding *f, const char *words,
-		bool fixable, grove_problem_fn *fn, void *payload, struct grove_check_result *result)
+static int tell_finding(struct grove__checker *c, const struct grove__finding *f, const char *words,
+			bool fixable, grove_problem_fn *fn, void *payload, struct grove_check_result *result)
 {
 	const char *mark = strpbrk(words, "#@");
 	char text[256];
@@ -140,7 +140,7 @@ static int tell_no_header(struct grove__checker *c, grove_problem_fn *fn, void *
 		f.line = d->line - 1;
 		f.offset = d->offset;
 	}
-	return tell(c, &f, d->message, fixable, fn, payload, result);
+	return tell_finding(c, &f, d->message, fixable, fn, payload, result);
 }
 
 int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn, void *payload,
@@ -173,8 +173,8 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 		if (!rc && c.nr && !c.found[0].line && can_begin(&c, &mendable, &why))
 			rc = grove__fail_nomem(d);
 		for (size_t i = 0; i < c.nr && !rc; i++)
-			rc = tell(&c, &c.found[i], kinds[c.found[i].what].words,
-				  mendable && kinds[c.found[i].what].fixable, fn, payload, result);
+			rc = tell_finding(&c, &c.found[i], kinds[c.found[i].what].words,
+					  mendable && kinds[c.found[i].what].fixable, fn, payload, result);
 	}
 	free(c.found);
 	grove__arena_release(&c.names);

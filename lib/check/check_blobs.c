@@ -89,7 +89,7 @@ static int attached(struct grove__checker *c, struct grove__blobs *b, struct gro
 }
 
 /* Returns the best result of all places: 0, GROVE_EDAMAGED, or missing. */
-static int look(struct grove__checker *c, struct grove__blobs_named *n, const char *hash)
+static int look_in_all(struct grove__checker *c, struct grove__blobs_named *n, const char *hash)
 {
 	struct grove__blobs *b = NULL, *place[2];
 	struct grove_detail why;
@@ -146,7 +146,7 @@ int grove__blobs_named_feed(struct grove__blobs_named *n, struct grove__checker 
 			return grove__fail_nomem(c->d);
 		if (!rc)
 			continue;
-		rc = look(c, n, hash);
+		rc = look_in_all(c, n, hash);
 		if (rc && rc != GROVE_ENOTFOUND && rc != GROVE_EDAMAGED)
 			return rc;
 		if (rc)

@@ -59,7 +59,7 @@ void grove__pairs_free(struct grove__pairs *p)
 	free(p);
 }
 
-static int note(void *payload, struct grove_slice id, bool answer)
+static int note_call(void *payload, struct grove_slice id, bool answer)
 {
 	struct grove__pairs *p = payload;
 	struct call *c;
@@ -97,7 +97,7 @@ int grove__pairs_feed(struct grove__pairs *p, struct grove__checker *c, uint32_t
 
 	p->row = row;
 	rc = grove__dialect_calls(c->s->at.dialect, line, grove__spine_role(c->s->image->spine, row),
-				  note, p);
+				  note_call, p);
 	return rc ? grove__fail_nomem(c->d) : 0;
 }
 

@@ -73,7 +73,7 @@ static bool acceptable(const struct split *s, struct grove__part p, enum trust t
 	return ok;
 }
 
-static int add(struct split *s, struct grove__part p)
+static int add_part(struct split *s, struct grove__part p)
 {
 	struct grove__parts *o = s->out;
 
@@ -117,7 +117,7 @@ static int last_object(struct split *s, size_t from, size_t end)
 	if (at == SIZE_MAX || at == from || text)
 		return 0;
 	return acceptable(s, (struct grove__part){ at, end - at }, SURE)
-		       ? add(s, (struct grove__part){ at, end - at })
+		       ? add_part(s, (struct grove__part){ at, end - at })
 		       : 0;
 }
 
@@ -129,7 +129,7 @@ static size_t skip_blank(const struct split *s, size_t at)
 }
 
 /* Accepts a whole value, if it is an entry and what follows fits. */
-static int take(struct split *s, size_t at, size_t len, enum trust *trust)
+static int take_value(struct split *s, size_t at, size_t len, enum trust *trust)
 {
 	size_t after = skip_blank(s, at + len);
 	bool fits = after == s->in.len || s->in.ptr[after] == '{';
@@ -140,7 +140,7 @@ static int take(struct split *s, size_t at, size_t len, enum trust *trust)
 		return 0;
 	}
 	*trust = LIKELY;
-	return add(s, p);
+	return add_part(s, p);
 }
 
 /* Returns where the next value may begin after one that goes wrong at `bad`. */
@@ -186,7 +186,7 @@ static int go(struct split *s)
 		if (state < 0)
 			return GROVE_ENOMEM;
 		if (state == JSON_STREAM_DONE) {
-			rc = take(s, at, used, &trust);
+			rc = take_value(s, at, used, &trust);
 			at += used;
 			continue;
 		}

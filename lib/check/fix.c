@@ -56,8 +56,8 @@ static const struct grove__change *change_of(const struct grove__mended *m)
 	return NULL;
 }
 
-static int show(const struct grove__plan *p, struct grove_store_log *log,
-		const struct grove_fix_options *opt, uint64_t *nr, struct grove_detail *d)
+static int show_changes(const struct grove__plan *p, struct grove_store_log *log,
+			const struct grove_fix_options *opt, uint64_t *nr, struct grove_detail *d)
 {
 	struct grove__mended m;
 	int rc = grove__fix_mended_init(&m, p, log, d);
@@ -224,7 +224,7 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	grove__plan_init(&p, g, at, at->dialect, log, d);
 	rc = grove__plan_make(&p);
 	if (!rc && p.nr_edits)
-		rc = show(&p, log, opt, &nr, d);
+		rc = show_changes(&p, log, opt, &nr, d);
 	grove__log_close(log);
 	p.log = NULL;
 	if (!rc && nr && opt->flags & GROVE_FIX_DRY_RUN)

@@ -90,7 +90,7 @@ static int add_piece(struct keeping *k, const struct grove__mended *m, const str
 	return k->out.len < BATCH ? 0 : flush(k, GROVE_SYNC_NONE);
 }
 
-static int begin(struct keeping *k, const struct grove__plan *p, int64_t now)
+static int begin_note(struct keeping *k, const struct grove__plan *p, int64_t now)
 {
 	struct grove__out o;
 
@@ -177,7 +177,7 @@ int grove__fix_keep(const struct grove__plan *p, struct grove_store_log *log, st
 		return rc ? rc : 1;
 	rc = in_files(p->at) ? open_beside(&k, p, key, name, &now) : 0;
 	if (!rc)
-		rc = begin(&k, p, now);
+		rc = begin_note(&k, p, now);
 	if (!rc)
 		rc = keep_all(&k, p, log);
 	if (!rc && !k.log)

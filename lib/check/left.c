@@ -19,7 +19,7 @@ struct leaving {
 	struct grove_fix_result *fixed;
 };
 
-static int tell(void *payload, const char *path)
+static int tell_left(void *payload, const char *path)
 {
 	struct leaving *l = payload;
 	struct grove_problem p = { .path = path, .line = 1, .kind = KIND, .detail = LEFT, .fixable = 1 };
@@ -33,7 +33,7 @@ int grove__check_left(struct grove_store *st, const struct grove_key *near, grov
 {
 	struct leaving l = { .fn = fn, .payload = payload, .found = result };
 
-	return grove__store_tidy(st, near, false, tell, &l, d);
+	return grove__store_tidy(st, near, false, tell_left, &l, d);
 }
 
 /* Returns 1 if it is to stay. */

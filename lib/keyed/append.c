@@ -122,7 +122,7 @@ static int find_dialect(struct adding *a)
 	return rc;
 }
 
-static int fill(struct adding *a, size_t i, struct grove_store_record *rec)
+static int fill_record(struct adding *a, size_t i, struct grove_store_record *rec)
 {
 	*rec = (struct grove_store_record){ .line = a->lines[i] };
 	if (!a->l->columns || !a->l->dialect)
@@ -134,7 +134,7 @@ static int fill(struct adding *a, size_t i, struct grove_store_record *rec)
 }
 
 /* Selects the lines that are not there yet. */
-static int choose(struct adding *a)
+static int choose_lines(struct adding *a)
 {
 	int rc = grove__keyed_ids_reset(&a->batch, NULL);
 
@@ -150,7 +150,7 @@ static int choose(struct adding *a)
 		if (a->id[i].len)
 			rc = grove__keyed_ids_add(&a->batch, a->id[i]);
 		if (!rc)
-			rc = fill(a, i, &a->rec[a->nr_rec]);
+			rc = fill_record(a, i, &a->rec[a->nr_rec]);
 		a->from[a->nr_rec++] = i;
 	}
 	return rc ? grove__fail_nomem(a->d) : 0;
@@ -181,8 +181,8 @@ static int compare(struct grove_log *l, const struct grove_log_options *opt,
 }
 
 /* Learns the log up to its end, as far as `opt` needs that. */
-static int look(struct grove_log *l, const struct grove_log_options *opt,
-		struct grove_store_log_stat *st, struct grove_detail *d)
+static int look_at_end(struct grove_log *l, const struct grove_log_options *opt,
+		       struct grove_store_log_stat *st, struct grove_detail *d)
 {
 	int rc = grove__keyed_stat(l, st, d);
 
@@ -222,7 +222,7 @@ static void learn(struct adding *a)
 	k->lines += a->nr_rec;
 }
 
-static int store(struct adding *a)
+static int store_lines(struct adding *a)
 {
 	struct grove_log *l = a->l;
 	enum grove_sync sync = a->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH : GROVE_SYNC_NONE;
@@ -241,7 +241,7 @@ static int store(struct adding *a)
 }
 
 /* A log that does not exist is empty; checks that the caller expects that. */
-static int make(struct grove_log *l, const struct grove_log_options *opt, struct grove_detail *d)
+static int make_log(struct grove_log *l, const struct grove_log_options *opt, struct grove_detail *d)
 {
 	const struct grove_store_log_stat none = { 0 };
 	int rc = compare(l, opt, &none, 0, d);
@@ -266,18 +266,18 @@ static int add_once(struct adding *a, bool must_look)
 	int rc = grove__keyed_have(l, false, a->d);
 
 	if (rc == GROVE_ENOTFOUND)
-		rc = make(l, a->opt, a->d);
+		rc = make_log(l, a->opt, a->d);
 	if (!rc)
 		rc = find_dialect(a);
 	a->looked = must_look || compares(a->opt) || (a->opt->id_member && !may_trust(l));
 	if (!rc && a->looked)
-		rc = look(l, a->opt, &a->seen, a->d);
+		rc = look_at_end(l, a->opt, &a->seen, a->d);
 	if (!rc && compares(a->opt))
 		rc = compare(l, a->opt, &a->seen, lines_of(l, &a->seen), a->d);
 	if (!rc)
-		rc = choose(a);
+		rc = choose_lines(a);
 	if (rc || a->nr_rec)
-		return rc ? rc : store(a);
+		return rc ? rc : store_lines(a);
 	/* nothing to store if our knowledge is still valid, which no append will confirm */
 	return a->looked ? 0 : add_once(a, true);
 }
@@ -334,7 +334,7 @@ static int tell_result(struct grove_log *l, const struct grove_log_options *opt,
 	const struct grove_log_options want = { .flags = opt->flags & ~(unsigned)GROVE_LOG_IF_BYTES,
 						.id_member = ids ? opt->id_member : NULL };
 	struct grove_store_log_stat st = { 0 };
-	int rc = look(l, &want, &st, d);
+	int rc = look_at_end(l, &want, &st, d);
 
 	/* nothing was stored, or it is gone again: that is not a failure of ours */
 	if (rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE)
@@ -407,7 +407,7 @@ static int next_line(void *payload, struct grove_store_record *rec)
 
 	if (r->at == r->a.nr)
 		return 1;
-	return fill(&r->a, r->at++, rec) ? grove__fail_nomem(r->a.d) : 0;
+	return fill_record(&r->a, r->at++, rec) ? grove__fail_nomem(r->a.d) : 0;
 }
 
 static int replace_once(struct replacing *r)
@@ -421,9 +421,9 @@ static int replace_once(struct replacing *r)
 	int rc = grove__keyed_have(l, false, a->d);
 
 	if (rc == GROVE_ENOTFOUND)
-		rc = make(l, a->opt, a->d);
+		rc = make_log(l, a->opt, a->d);
 	if (!rc)
-		rc = look(l, a->opt, &a->seen, a->d);
+		rc = look_at_end(l, a->opt, &a->seen, a->d);
 	a->looked = !rc;
 	if (!rc && compares(a->opt))
 		rc = compare(l, a->opt, &a->seen, lines_of(l, &a->seen), a->d);

@@ -76,16 +76,16 @@ static int collect_under(struct grove_store *st, const struct grove_key *under, 
 	return rc;
 }
 
-/* Gets the key of an open log. Returns 1 if no key has that name. */
+/* Gets the key of an open log. GROVE__KEYED_NO_KEY: no key has that name. */
 static int key_of(struct grove_store_log *log, const struct grove_key *name,
 		  struct grove__keyed_text *text, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
 	int rc = grove__keyed_text_of(name, NULL, text);
 
-	if (rc == 2) {
+	if (rc == GROVE__KEYED_NEEDS_VALUE) {
 		rc = grove__log_meta_get(log, GROVE__META_KEY, &value, d);
-		rc = rc == GROVE_ENOTFOUND ? 1 : rc ? rc : grove__keyed_text_of(name, &value, text);
+		rc = rc == GROVE_ENOTFOUND ? GROVE__KEYED_NO_KEY : rc ? rc : grove__keyed_text_of(name, &value, text);
 	}
 	grove__buf_release(&value);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
@@ -112,7 +112,7 @@ static int measure(struct grove_store_log *log, unsigned flags, struct grove_log
 	return rc;
 }
 
-/* Opens a log, and fills in the item. Returns 1 if it is gone by now, or has a name that no key has. */
+/* Opens a log, and fills in the item. GROVE__KEYED_NO_KEY: it is gone by now, or has a name that no key has. */
 static int open_item(struct grove_store *st, const struct grove_key *name, unsigned flags,
 		     struct grove__keyed_text *text, struct grove_log_item *item,
 		     struct grove_store_log **log, struct grove_detail *d)
@@ -124,7 +124,7 @@ static int open_item(struct grove_store *st, const struct grove_key *name, unsig
 	if (!rc)
 		rc = measure(*log, flags, item, d);
 	item->key = text->key;
-	return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 1 : rc;
+	return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? GROVE__KEYED_NO_KEY : rc;
 }
 
 int grove__keyed_each(struct grove *g, const char *store, const struct grove_key *under,
@@ -145,7 +145,7 @@ int grove__keyed_each(struct grove *g, const char *store, const struct grove_key
 		struct grove_store_log *log = NULL;
 
 		rc = open_item(st, &n.list[i], flags, &text, &item, &log, d);
-		rc = rc == 1 ? 0 : rc ? rc : fn(payload, &item, log, d);
+		rc = rc == GROVE__KEYED_NO_KEY ? 0 : rc ? rc : fn(payload, &item, log, d);
 		grove__log_close(log);
 	}
 	grove__keyed_text_release(&text);
@@ -239,7 +239,7 @@ static int sub_keys(struct grove_store *st, const struct grove_key *name, struct
 		grove__log_close(log);
 		if (!rc)
 			rc = collect(keys, &(struct grove_key){ "", "", item.key.subpath });
-		rc = rc == 1 ? 0 : rc;
+		rc = rc == GROVE__KEYED_NO_KEY ? 0 : rc;
 	}
 	grove__keyed_text_release(&text);
 	release(&n);

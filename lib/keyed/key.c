@@ -210,7 +210,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns 1 if no text has this name. */
+/* GROVE__KEYED_NO_KEY: no text has this name. */
 static int read_part(struct grove_buf *out, struct grove_slice name)
 {
 	int rc = 0;
@@ -227,7 +227,7 @@ static int read_part(struct grove_buf *out, struct grove_slice name)
 		if (name.ptr[i] != '%')
 			rc = grove__buf_add_char(out, name.ptr[i]);
 		else if (high < 0 || low < 0 || (!high && !low))
-			return 1;
+			return GROVE__KEYED_NO_KEY;
 		else
 			rc = grove__buf_add_char(out, (char)(high << 4 | low));
 		i += name.ptr[i] == '%' ? 2 : 0;
@@ -298,14 +298,14 @@ static int text_part(const char *stored, int which, const struct grove_buf *valu
 	int rc;
 
 	if (which && !grove__slice_cut_end(&name, SUFFIX))
-		return 1;
+		return GROVE__KEYED_NO_KEY;
 	plain = strndup(name.ptr, name.len);
 	if (!plain)
 		return GROVE_ENOMEM;
 	if (!is_cut(plain))
 		rc = read_parts(out, name, sub);
 	else if (!value)
-		rc = 2;
+		rc = GROVE__KEYED_NEEDS_VALUE;
 	else
 		rc = grove__buf_add_slice(out, kept_part(value, which));
 	if (!rc)

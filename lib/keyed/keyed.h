@@ -51,8 +51,12 @@ struct grove__keyed_text {
 
 /*
  * Finds the key with this name in a store. `value` is the log's GROVE__META_KEY, or NULL.
- * Returns 1 if no key has that name, 2 if the value is needed to tell, or GROVE_ENOMEM.
+ * Returns 0, one of these, or GROVE_ENOMEM.
  */
+enum {
+	GROVE__KEYED_NO_KEY = 1,         /* no key has that name */
+	GROVE__KEYED_NEEDS_VALUE         /* the value is needed to tell */
+};
 int grove__keyed_text_of(const struct grove_key *name, const struct grove_buf *value,
 			 struct grove__keyed_text *out);
 void grove__keyed_text_release(struct grove__keyed_text *t);

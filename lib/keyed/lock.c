@@ -22,7 +22,7 @@ static void name_owner(struct grove_log *l)
 	snprintf(l->owner, sizeof(l->owner), "log %016llx", (unsigned long long)r);
 }
 
-static int take(struct grove_log *l, int64_t ms, struct grove_detail *d)
+static int take_lease(struct grove_log *l, int64_t ms, struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
 	struct grove_lease lease;
@@ -47,7 +47,7 @@ int grove__keyed_lock(struct grove_log *l, int64_t ms, struct grove_detail *d)
 
 	if (!(l->flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE)) || ms <= 0)
 		return grove__fail(d, GROVE_EINVAL, NULL, "a lock needs a handle that may write, and a positive duration");
-	while ((rc = take(l, ms, d)) == GROVE_ECONFLICT && grove__sys_ticks_ns() < end)
+	while ((rc = take_lease(l, ms, d)) == GROVE_ECONFLICT && grove__sys_ticks_ns() < end)
 		grove__sys_wait_fd(-1, PAUSE_MS);
 	return rc;
 }

@@ -232,7 +232,7 @@ static uint32_t row_of_input(const struct grove__batch *b, size_t i)
 }
 
 /* Fills in the result of the batch. */
-static int give(struct grove__batch *b, struct grove_append_result *out)
+static int fill_result(struct grove__batch *b, struct grove_append_result *out)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 
@@ -447,7 +447,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 			s->labels = NULL;
 		}
 		settle_leaf(t.b);
-		rc = give(t.b, out);
+		rc = fill_result(t.b, out);
 	} else if (out) {
 		out->failed = t.b->nr < nr ? t.b->nr : nr;
 	}

@@ -29,7 +29,7 @@ struct grove__append_group {
 };
 
 /* Queues an append. Returns true if the queue was empty, so that its thread leads. */
-static bool put(struct grove_session *s, struct grove__append_group *w)
+static bool queue_append(struct grove_session *s, struct grove__append_group *w)
 {
 	struct grove__append_group *was = __atomic_load_n(&s->writing.group, __ATOMIC_RELAXED);
 
@@ -42,7 +42,7 @@ static bool put(struct grove_session *s, struct grove__append_group *w)
 }
 
 /* Takes all that is queued, in the order in which it was queued. */
-static struct grove__append_group *take(struct grove_session *s)
+static struct grove__append_group *take_queue(struct grove_session *s)
 {
 	struct grove__append_group *w = __atomic_exchange_n(&s->writing.group, NULL, __ATOMIC_ACQUIRE);
 	struct grove__append_group *list = NULL, *next;
@@ -83,7 +83,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 	int rc = 0;
 
 	grove__session_lock(s);
-	list = take(s);
+	list = take_queue(s);
 	for (w = list; w; w = w->next) {
 		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->out, w->d);
 		stored |= !w->rc;
@@ -116,7 +116,7 @@ int grove__append_grouped(struct grove_session *s, const struct grove_slice *jso
 	/* the others wait for the leader, which has pointers to their stacks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	sem_init(&w.done, 0, 0);
-	if (put(s, &w))
+	if (queue_append(s, &w))
 		lead(s, &w);
 	else
 		while (sem_wait(&w.done))

@@ -106,7 +106,7 @@ static bool is_decided(int rc)
 }
 
 /* A missing blob costs a picture, not the conversation. */
-static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
+static int get_blob(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 {
 	struct grove_session *s = payload;
 	struct grove_detail d, other;
@@ -135,7 +135,7 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 
 struct grove__blob_source grove__session_blob_source(struct grove_session *s)
 {
-	return (struct grove__blob_source){ get, s };
+	return (struct grove__blob_source){ get_blob, s };
 }
 
 int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
@@ -165,7 +165,7 @@ int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
 	return rc;
 }
 
-static int put(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
+static int put_blob(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
 {
 	struct grove__blob_sinking *w = payload;
 	char hash[GROVE__BLOB_HASH];
@@ -187,7 +187,7 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
 {
 	const struct grove__dialect *dialect = s->at.dialect;
 	struct grove__blob_sinking w = { s, d };
-	struct grove__blob_sink sink = { put, &w };
+	struct grove__blob_sink sink = { put_blob, &w };
 	int rc;
 
 	if (!dialect->blobs)

@@ -72,7 +72,7 @@ static int added(struct writer *w, size_t start)
 	return w->nr == BATCH_LINES || w->bytes.len >= BATCH_BYTES ? flush(w) : 0;
 }
 
-static int put(struct writer *w, struct grove_slice line)
+static int put_line(struct writer *w, struct grove_slice line)
 {
 	size_t start = w->bytes.len;
 
@@ -107,7 +107,7 @@ static int copy_tree(struct writer *w)
 
 	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
-		rc = put(w, value);
+		rc = put_line(w, value);
 		if (rc)
 			break;
 	}
@@ -204,7 +204,7 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 	if (rc < 0)
 		return grove__fail_nomem(w->d);
 	if (!rehang && !kept)
-		return put(w, line);
+		return put_line(w, line);
 	if (up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, up));
 	if (w->s->at.dialect->write.relink(line, parent, kept ? &first : NULL, NULL, &w->bytes))
@@ -317,7 +317,7 @@ static int copy_path(struct writer *w, uint32_t leaf)
 	w->total = p.nr;
 	grove__rows_init(&rows, im, w->s->log, p.rows, p.nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
-		rc = list ? put(w, value) : put_row(w, &p, i++, value);
+		rc = list ? put_line(w, value) : put_row(w, &p, i++, value);
 		if (rc)
 			break;
 	}
@@ -506,8 +506,8 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 /* --- where to --- */
 
 /* A location without a store is a session in memory. */
-static int place(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
-		 int64_t time, const char *id, struct grove__where *at, struct grove_detail *d)
+static int place_copy(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
+		      int64_t time, const char *id, struct grove__where *at, struct grove_detail *d)
 {
 	struct grove_buf name = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove_key key;
@@ -719,7 +719,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	if (opt->leaf && !*h.cwd && grove__dialect_has_header(s->at.dialect) &&
 	    s->at.dialect->header->fork_settles)
 		h.cwd = s->g->cwd;
-	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
+	rc = place_copy(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
 		rc = open_copy(out, defer, &a, d);
 	if (!rc)

@@ -134,7 +134,7 @@ static int full_name(const char *name, struct grove_buf *out, struct grove_detai
 }
 
 /* A session that waits for its first message has no location yet. */
-static int place(const struct grove_session *s, struct grove_detail *d)
+static int check_stored(const struct grove_session *s, struct grove_detail *d)
 {
 	return s->log && (!s->deferral.store || s->deferral.for_good)
 		       ? 0
@@ -149,7 +149,7 @@ int grove__kept_put_value(struct grove_session *s, const char *name, struct grov
 	int rc = grove__session_writable(s, d);
 
 	if (!rc)
-		rc = place(s, d);
+		rc = check_stored(s, d);
 	if (!rc)
 		rc = full_name(name, &full, d);
 	if (!rc)
@@ -173,7 +173,7 @@ int grove__kept_log_value(struct grove_store_log *log, const char *name, struct 
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d)
 {
-	int rc = place(s, d);
+	int rc = check_stored(s, d);
 
 	return rc ? rc : grove__kept_log_value(s->log, name, out, d);
 }

@@ -414,7 +414,7 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 }
 
 /* An empty file is a session that is about to begin. */
-static int begin(struct grove_session *s, struct grove_detail *d)
+static int begin_log(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__header_in h = { .cwd = s->g->cwd, .time = grove__sys_now_ms() };
 	struct grove_slice id;
@@ -486,7 +486,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	if (!rc && flags & GROVE_OPEN_WRITE && flags & GROVE_OPEN_INIT) {
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
-			rc = begin(s, d);
+			rc = begin_log(s, d);
 		/* another process began it a moment ago */
 		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}

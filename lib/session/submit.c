@@ -225,7 +225,7 @@ static bool is_ours(const struct grove__submit_queue *b)
 }
 
 /* The lock is held. */
-static int start(struct grove__submit_queue *b, struct grove_detail *d)
+static int start_writer(struct grove__submit_queue *b, struct grove_detail *d)
 {
 	int rc;
 
@@ -241,7 +241,7 @@ static int start(struct grove__submit_queue *b, struct grove_detail *d)
 	return 0;
 }
 
-static char *keep(char *at, struct grove_slice *text)
+static char *copy_text(char *at, struct grove_slice *text)
 {
 	if (!text->len)
 		return at;
@@ -263,9 +263,9 @@ static struct queued *copy_record(const struct grove_store_record *rec, enum gro
 	q->rec = *rec;
 	q->cost = cost;
 	q->sync = sync;
-	at = keep(q->texts, &q->rec.line);
-	at = keep(at, &q->rec.id);
-	at = keep(at, &q->rec.parent);
+	at = copy_text(q->texts, &q->rec.line);
+	at = copy_text(at, &q->rec.id);
+	at = copy_text(at, &q->rec.parent);
 	*at = '\0';
 	return q;
 }
@@ -327,7 +327,7 @@ static int enqueue(struct grove__submit_queue *b, struct grove_session *s, const
 		rc = grove__fail(d, GROVE_EFULL, s->at.path,
 				 "%zu entries wait to be written already (wait for them, or write less)", b->nr);
 	if (!rc)
-		rc = start(b, d);
+		rc = start_writer(b, d);
 	if (rc)
 		return rc;
 	/* nobody is writing: the log ends where the image does */

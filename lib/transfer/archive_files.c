@@ -24,7 +24,7 @@
 /* --- known names --- */
 
 /* Returns its index among those that exist, or where it would be. */
-static size_t place(const struct grove__archiver *k, const char *name, bool *found)
+static size_t place_of_name(const struct grove__archiver *k, const char *name, bool *found)
 {
 	size_t lo = 0, hi = k->nr_there;
 
@@ -48,7 +48,7 @@ static size_t place(const struct grove__archiver *k, const char *name, bool *fou
 static int remember(struct grove__archiver *k, const char *name, uint64_t size)
 {
 	bool found;
-	size_t at = place(k, name, &found);
+	size_t at = place_of_name(k, name, &found);
 	char *copy;
 
 	if (found) {
@@ -81,7 +81,7 @@ int grove__archive_look(struct grove__archiver *k)
 
 /* --- one attachment --- */
 
-static int put(struct grove__archiver *k, const char *name, struct grove_slice bytes)
+static int put_attached(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	int rc = k->dry ? 0 : grove__store_attach_put(k->to, &k->to_key, name, bytes, k->d);
 
@@ -97,7 +97,7 @@ static bool is_known(const struct grove__archiver *k, const char *name)
 {
 	bool found;
 
-	place(k, name, &found);
+	place_of_name(k, name, &found);
 	return found;
 }
 
@@ -128,15 +128,15 @@ static int archive_bytes(struct grove__archiver *k, const char *name, struct gro
 	int rc;
 
 	if (!is_known(k, name))
-		return put(k, name, bytes);
+		return put_attached(k, name, bytes);
 	rc = grove__store_attach_get(k->to, &k->to_key, name, &have, k->d);
 	if (rc == GROVE_ENOTFOUND)
-		rc = put(k, name, bytes);
+		rc = put_attached(k, name, bytes);
 	else if (!rc && !grove__slice_eq(grove__buf_slice(&have), bytes)) {
 		if (have.len > bytes.len || (have.len && memcmp(have.ptr, bytes.ptr, have.len)))
 			rc = set_aside(k, name, grove__buf_slice(&have));
 		if (!rc)
-			rc = put(k, name, bytes);
+			rc = put_attached(k, name, bytes);
 	}
 	grove__buf_release(&have);
 	return rc;
@@ -299,7 +299,7 @@ static int keep_blob(struct grove__archiver *k, const char *digits, bool named)
 	memcpy(name, BLOBS, sizeof(BLOBS) - 1);
 	memcpy(hash, digits, DIGITS);
 	hash[DIGITS] = '\0';
-	place(k, name, &found);
+	place_of_name(k, name, &found);
 	if (found)
 		return 0;
 	for (int i = 0; i < 2 && rc && rc != GROVE_ENOMEM; i++)

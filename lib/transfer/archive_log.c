@@ -394,8 +394,8 @@ static int count_rest(struct grove__archiver *k, struct grove__lines *src, struc
 }
 
 /* Makes the archived log what the source is. */
-static int store(struct grove__archiver *k, const char *sub, struct pair *p, struct grove__lines *src,
-		 enum grove__compared change, struct grove_slice line)
+static int store_lines(struct grove__archiver *k, const char *sub, struct pair *p, struct grove__lines *src,
+		       enum grove__compared change, struct grove_slice line)
 {
 	if (change == GROVE__COMPARED_SAME)
 		return 0;
@@ -409,8 +409,8 @@ static int store(struct grove__archiver *k, const char *sub, struct pair *p, str
 				 : write_anew(k, p->dst, p->to.tail, src);
 }
 
-static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
-		struct grove__note_log *note, bool *fresh)
+static int keep_log(struct grove__archiver *k, const char *sub, struct pair *p,
+		    struct grove__note_log *note, bool *fresh)
 {
 	struct grove_slice line = { NULL, 0 };
 	struct grove__lines src;
@@ -422,7 +422,7 @@ static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
 		rc = compare(k, p, &src, note, &change, &line);
 	before = change == GROVE__COMPARED_GROWN || change == GROVE__COMPARED_COMPLETED ? src.lines - 1 : 0;
 	bytes = before ? src.bytes - src.len - 1 : 0;
-	rc = rc ? rc : store(k, sub, p, &src, change, line);
+	rc = rc ? rc : store_lines(k, sub, p, &src, change, line);
 	if (!rc) {
 		if (change != GROVE__COMPARED_SAME) {
 			k->out->lines += src.lines - before;
@@ -453,7 +453,7 @@ int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh)
 		rc = open_pair(k, sub, &p);
 		/* an empty source has nothing to archive, and is no reason to drop anything */
 		if (!rc && p.from.bytes && !untouched(&p, note))
-			rc = keep(k, sub, &p, note, fresh);
+			rc = keep_log(k, sub, &p, note, fresh);
 		if (!rc && !*sub && p.from.bytes && !k->dry)
 			rc = grove__kept_copy(p.src, p.dst, k->d);
 		if (!rc && !*sub)

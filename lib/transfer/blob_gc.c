@@ -92,8 +92,8 @@ static int decide(struct gc *gc, const struct item *i, int64_t since_ns, bool fo
 	return rc;
 }
 
-static int one(struct gc *gc, const struct item *i, int64_t since_ns, bool force,
-	       grove_blob_item_fn *fn, void *payload, struct grove_blobs_gc_result *result)
+static int collect_one(struct gc *gc, const struct item *i, int64_t since_ns, bool force,
+		       grove_blob_item_fn *fn, void *payload, struct grove_blobs_gc_result *result)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove_blob_item info = {
@@ -148,7 +148,7 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	if (gc.nr)
 		qsort(gc.at, gc.nr, sizeof(*gc.at), by_name);
 	for (size_t i = 0; i < gc.nr && !rc; i++)
-		rc = one(&gc, &gc.at[i], since_ns, opt->flags & GROVE_BLOBS_GC_REMOVE, fn, payload, result);
+		rc = collect_one(&gc, &gc.at[i], since_ns, opt->flags & GROVE_BLOBS_GC_REMOVE, fn, payload, result);
 	for (size_t i = 0; i < gc.nr; i++)
 		free(gc.at[i].name);
 	free(gc.at);

@@ -88,8 +88,11 @@ static struct grove_slice trimmed(struct grove_slice s)
 	return s;
 }
 
-/* Returns 1 if the log has this line, 2 if it has another one with the same id, and 0 otherwise. */
-static int known(struct taking *t, const struct grove__carry_line *l)
+/* What the log has under the id of a line. */
+enum found { FOUND_NOTHING, FOUND_SAME, FOUND_OTHER };
+
+/* Returns one of these, or an error. */
+static int find_known(struct taking *t, const struct grove__carry_line *l)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value;
@@ -98,16 +101,16 @@ static int known(struct taking *t, const struct grove__carry_line *l)
 	int rc;
 
 	if (at != GROVE__IDMAP_NONE)
-		return grove__slice_eq(trimmed(t->taken[at].l.as.rec.line), trimmed(l->as.rec.line)) ? 1 : 2;
+		return grove__slice_eq(trimmed(t->taken[at].l.as.rec.line), trimmed(l->as.rec.line)) ? FOUND_SAME : FOUND_OTHER;
 	if (!t->s)
-		return 0;
+		return FOUND_NOTHING;
 	sp = t->s->image->spine;
 	at = grove__spine_find(sp, sp->nr, l->as.rec.id);
 	if (at == GROVE_NO_ENTRY)
-		return 0;
+		return FOUND_NOTHING;
 	rc = grove__image_line(t->s->image, t->s->log, at, &line, &value, t->d);
 	if (!rc)
-		rc = grove__slice_eq(trimmed(value), trimmed(l->as.rec.line)) ? 1 : 2;
+		rc = grove__slice_eq(trimmed(value), trimmed(l->as.rec.line)) ? FOUND_SAME : FOUND_OTHER;
 	grove__buf_release(&line);
 	return rc;
 }
@@ -155,7 +158,7 @@ static int note_differing(struct taking *t, struct grove_slice id)
 }
 
 /* Adds a line to those that are stored. */
-static int keep(struct taking *t, const struct grove__carry_line *l)
+static int keep_line(struct taking *t, const struct grove__carry_line *l)
 {
 	uint32_t old;
 
@@ -185,14 +188,14 @@ static int choose_one(struct taking *t, size_t i)
 		return 0;
 	if (l.kind == GROVE_CARRY_LINE_HEADER) {
 		rc = take_header(t, &l);
-		return rc ? rc : keep(t, &l);
+		return rc ? rc : keep_line(t, &l);
 	}
-	rc = l.as.rec.id.len ? known(t, &l) : 0;
-	if (rc == 1)
-		t->out->skipped++;
-	else if (rc == 2)
+	rc = l.as.rec.id.len ? find_known(t, &l) : FOUND_NOTHING;
+	if (rc == FOUND_OTHER)
 		return note_differing(t, l.as.rec.id);
-	return rc ? rc < 0 ? rc : 0 : keep(t, &l);
+	if (rc == FOUND_SAME)
+		t->out->skipped++;
+	return rc == FOUND_NOTHING ? keep_line(t, &l) : rc < 0 ? rc : 0;
 }
 
 /* A new log must have a header if its agent's logs have one. */
@@ -206,7 +209,7 @@ static int begins_well(struct taking *t)
 	return grove__fail(t->d, GROVE_EINVAL, NULL, "a new log begins with its header");
 }
 
-static int choose(struct taking *t)
+static int choose_lines(struct taking *t)
 {
 	int rc = 0;
 
@@ -425,7 +428,7 @@ static size_t fill_records(struct taking *t, bool guard)
 	return n;
 }
 
-static int store(struct taking *t)
+static int store_lines(struct taking *t)
 {
 	uint64_t expect = t->s ? t->s->image->tail : 0;
 	struct grove_store_log *log = NULL;
@@ -460,7 +463,7 @@ static int store(struct taking *t)
 
 /* ----------------------------------------------------------------- together */
 
-static int look(struct taking *t)
+static int look_at_log(struct taking *t)
 {
 	struct grove_carry_state st = { .seq = 0 };
 	int rc = grove__carry_reader(t->c, t->opt->sub, &t->s, t->d);
@@ -483,7 +486,7 @@ static int look(struct taking *t)
 	return 0;
 }
 
-static void start(struct taking *t)
+static void start_try(struct taking *t)
 {
 	grove__arena_clear(&t->texts);
 	grove__idmap_release(&t->ids);
@@ -510,14 +513,14 @@ static int attempt(struct taking *t)
 {
 	int rc;
 
-	start(t);
-	rc = look(t);
+	start_try(t);
+	rc = look_at_log(t);
 	if (!rc)
-		rc = choose(t);
+		rc = choose_lines(t);
 	if (rc || !t->nr_taken)
 		return rc;
 	rc = pin_leaf(t);
-	return rc ? rc : store(t);
+	return rc ? rc : store_lines(t);
 }
 
 static int tell_state(struct taking *t)

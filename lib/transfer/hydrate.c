@@ -22,7 +22,7 @@ struct hydrating {
 };
 
 /* Gets a line of the source that is a record. Returns 1 at the end. */
-static int fetch(struct hydrating *h)
+static int fetch_line(struct hydrating *h)
 {
 	struct grove_slice line = { NULL, 0 };
 	struct grove__json_line l;
@@ -50,10 +50,10 @@ static int fetch(struct hydrating *h)
 	return 0;
 }
 
-static int give(void *payload, struct grove_store_record *rec)
+static int give_line(void *payload, struct grove_store_record *rec)
 {
 	struct hydrating *h = payload;
-	int rc = h->held ? 0 : fetch(h);
+	int rc = h->held ? 0 : fetch_line(h);
 
 	h->held = false;
 	rec->line = grove__buf_slice(&h->line);
@@ -86,7 +86,7 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 }
 
 /* Replaces the local lines by the remote ones, or does nothing. */
-static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
+static int replace_log(struct hydrating *h, struct grove__where *at, unsigned flags)
 {
 	struct grove_key key = { at->project, at->session, "" };
 	struct grove__aside aside = { .made = false };
@@ -103,7 +103,7 @@ static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 	if (!rc && flags & GROVE_HYDRATE_NEW && st.tail)
 		rc = grove__fail(h->d, GROVE_EEXIST, at->path, "there is another session of this name");
 	if (!rc)
-		rc = grove__log_rewrite(log, give, h, st.tail,
+		rc = grove__log_rewrite(log, give_line, h, st.tail,
 					flags & GROVE_HYDRATE_FORCE ? GROVE_STORE_FORCE : 0, h->d);
 	if (!rc && aside.made) {
 		rc = grove__aside_name(&aside, h->d);
@@ -126,7 +126,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 	rc = find_place(g, opt, &at, d);
 	/* before anything is touched: is the source empty? */
 	if (!rc) {
-		rc = fetch(&h);
+		rc = fetch_line(&h);
 		if (rc == 1)
 			rc = grove__fail(d, GROVE_ENOTFOUND, at.path, "the remote log is empty");
 		h.held = true;
@@ -134,7 +134,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 	if (!rc && !(opt->flags & GROVE_HYDRATE_FORCE))
 		rc = grove__live_check(g, &at, d);
 	if (!rc)
-		rc = replace(&h, &at, opt->flags);
+		rc = replace_log(&h, &at, opt->flags);
 	/* a rewrite keeps the mode of a file, but this one must be private */
 	if (!rc && at.path && grove__store_traits(at.store).paths)
 		grove__sys_set_mode(at.path, 0600);

@@ -40,7 +40,7 @@ static struct grove_store_row *row_of(struct result *r, const char *name)
 	return &r->by[nr];
 }
 
-static void add(struct grove_store_row *to, const struct grove_store_row *x)
+static void add_row(struct grove_store_row *to, const struct grove_store_row *x)
 {
 	to->sessions += x->sessions;
 	to->lines += x->lines;
@@ -87,7 +87,7 @@ static int count_log(struct counting *c, const struct grove_key *key)
 		c->out->s.unreadable++;
 		return 0;
 	}
-	add(&c->own, &(struct grove_store_row){ .lines = r.lines, .entries = entries, .bytes = st.bytes });
+	add_row(&c->own, &(struct grove_store_row){ .lines = r.lines, .entries = entries, .bytes = st.bytes });
 	return 0;
 }
 
@@ -137,8 +137,8 @@ static int count_session(struct counting *c)
 	rc = count_log(c, &c->key);
 	if (!rc)
 		rc = grove__beside_list(c->opened.root.store, &c->key, count_beside, c, c->d);
-	add(row_of(c->out, c->dialect->name), &c->own);
-	add(&c->out->s.all, &c->own);
+	add_row(row_of(c->out, c->dialect->name), &c->own);
+	add_row(&c->out->s.all, &c->own);
 	rank(c);
 	return rc;
 }

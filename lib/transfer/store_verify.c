@@ -30,8 +30,8 @@ struct verifier {
 	struct grove_detail *d;
 };
 
-static int tell(struct verifier *v, const struct grove_key *key, const char *kind, uint64_t line,
-		const char *detail)
+static int tell_problem(struct verifier *v, const struct grove_key *key, const char *kind, uint64_t line,
+			const char *detail)
 {
 	struct grove_problem p = { .kind = kind, .line = line, .detail = detail };
 
@@ -50,7 +50,7 @@ static int found(struct verifier *v, const struct grove_key *key, uint64_t line,
 		*v->d = *why;
 		return rc;
 	}
-	return tell(v, key, "unreadable", why->has_place ? why->line : line, why->message);
+	return tell_problem(v, key, "unreadable", why->has_place ? why->line : line, why->message);
 }
 
 /* Returns what is known about a log's lines after its last run; more may follow. */
@@ -75,15 +75,15 @@ static int read_all(struct verifier *v, const struct grove_key *key, struct grov
 	r.long_lines = true;
 	while (!rc && !(rc = grove__lines_next(&r, &line)))
 		if (note && r.lines == note->lines && r.crc != note->crc && !told)
-			told = tell(v, key, "wrong-checksum", 1, "its lines differ from those that were archived");
+			told = tell_problem(v, key, "wrong-checksum", 1, "its lines differ from those that were archived");
 	if (rc < 0)
 		told = found(v, key, r.lines + 1, rc, why);
 	else if (!told && r.bytes - r.open != st->bytes) {
 		snprintf(text, sizeof(text), "its lines have %llu bytes, but the store recorded %llu",
 			 (unsigned long long)(r.bytes - r.open), (unsigned long long)st->bytes);
-		told = tell(v, key, "wrong-length", r.lines, text);
+		told = tell_problem(v, key, "wrong-length", r.lines, text);
 	} else if (!told && note && r.lines < note->lines) {
-		told = tell(v, key, "wrong-checksum", r.lines, "lines that were archived are missing");
+		told = tell_problem(v, key, "wrong-checksum", r.lines, "lines that were archived are missing");
 	}
 	grove__lines_release(&r);
 	return told;
@@ -125,7 +125,7 @@ static int verify_attached(struct verifier *v, const char *name)
 		if (!rc)
 			rc = grove__blob_hash(v->blobs, grove__buf_slice(&bytes), hash, v->d);
 		if (!rc && strcmp(hash, name + 6))
-			rc = tell(v, &key, "wrong-bytes", 1, "the contents of the blob do not match its name");
+			rc = tell_problem(v, &key, "wrong-bytes", 1, "the contents of the blob do not match its name");
 	}
 	grove__buf_release(&bytes);
 	return rc;
@@ -166,7 +166,7 @@ static int named(void *payload, const struct grove_problem *p)
 	return v->fn(v->payload, &q);
 }
 
-static int check(struct verifier *v)
+static int check_session(struct verifier *v)
 {
 	struct grove__where at = { .store = v->opened.root.store, .agent = v->opened.root.agent,
 				   .project = strdup(v->key.project),
@@ -212,7 +212,7 @@ static int verify_session(struct verifier *v)
 	rc = rc ? 0 : grove__note_parse(&v->note, grove__buf_slice(&text));
 	rc = rc ? grove__fail_nomem(v->d) : verify_log(v, &v->key);
 	if (!rc && v->result->problems == before)
-		rc = check(v);
+		rc = check_session(v);
 	else
 		v->result->files++;
 	if (!rc)

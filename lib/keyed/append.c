@@ -30,6 +30,7 @@ struct adding {
 	struct grove_store_record *rec;  /* what will be stored */
 	size_t *from;                    /* the index of the line that each is */
 	size_t nr_rec;
+	size_t at;                       /* the next line to replace with */
 	struct grove__records records;
 	bool has_records;
 	struct grove_store_log_stat seen;  /* the end of the log at the last look … */
@@ -314,14 +315,17 @@ static bool again(struct grove_log *l, int rc, int tries, bool moved)
 	return true;
 }
 
-static int add_all(struct adding *a)
+typedef int try_fn(struct adding *a, bool again);
+
+/* Tries until the lines are stored, or it is useless to go on. */
+static int try_all(struct adding *a, try_fn *once)
 {
 	int rc = init(a), tries = 0;
 
 	if (rc)
 		return rc;
 	do
-		rc = add_once(a, tries > 0);
+		rc = once(a, tries > 0);
 	while (rc && again(a->l, rc, tries++, rc == GROVE_ECONFLICT && !compares(a->opt) &&
 						      moved_on(a->l, a->looked, &a->seen)));
 	return rc;
@@ -371,7 +375,7 @@ int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, si
 		return rc;
 	grove__keyed_enter(l);
 	if (nr)
-		rc = add_all(&a);
+		rc = try_all(&a, add_once);
 	if (!rc && nr && opt->sync == GROVE_SYNC_ALWAYS && l->held) {
 		wait = l->held;
 		pthread_mutex_lock(&l->lock);
@@ -396,23 +400,17 @@ int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, si
 
 /* ---------------------------------------------------------------- replace */
 
-struct replacing {
-	struct adding a;
-	size_t at;
-};
-
 static int next_line(void *payload, struct grove_store_record *rec)
 {
-	struct replacing *r = payload;
+	struct adding *a = payload;
 
-	if (r->at == r->a.nr)
+	if (a->at == a->nr)
 		return 1;
-	return fill_record(&r->a, r->at++, rec) ? grove__fail_nomem(r->a.d) : 0;
+	return fill_record(a, a->at++, rec) ? grove__fail_nomem(a->d) : 0;
 }
 
-static int replace_once(struct replacing *r)
+static int replace_once(struct adding *a, bool must_look)
 {
-	struct adding *a = &r->a;
 	struct grove_log *l = a->l;
 	unsigned flags = a->opt->flags & GROVE__KEYED_FORCE ? GROVE_STORE_FORCE : 0;
 	const struct grove__dialect *was = l->dialect;
@@ -420,6 +418,7 @@ static int replace_once(struct replacing *r)
 	const struct grove__dialect *now = l->columns ? grove__records_dialect(a->lines, a->nr) : NULL;
 	int rc = grove__keyed_have(l, false, a->d);
 
+	(void)must_look;
 	if (rc == GROVE_ENOTFOUND)
 		rc = make_log(l, a->opt, a->d);
 	if (!rc)
@@ -429,27 +428,13 @@ static int replace_once(struct replacing *r)
 		rc = compare(l, a->opt, &a->seen, lines_of(l, &a->seen), a->d);
 	if (rc)
 		return rc;
-	r->at = 0;
+	a->at = 0;
 	a->records.any = false;
 	l->dialect = l->g->forced ? l->g->forced : now ? now : was;
-	rc = grove__log_rewrite(l->held->log, next_line, r, a->seen.tail, flags, a->d);
+	rc = grove__log_rewrite(l->held->log, next_line, a, a->seen.tail, flags, a->d);
 	l->ids.valid = false;
 	if (!rc && l->columns && l->dialect && l->dialect != was)
 		grove__peek_mark_dialect(l->held->log, l->dialect);
-	return rc;
-}
-
-static int replace_all(struct replacing *r)
-{
-	struct adding *a = &r->a;
-	int rc = init(a), tries = 0;
-
-	if (rc)
-		return rc;
-	do
-		rc = replace_once(r);
-	while (rc && again(a->l, rc, tries++, rc == GROVE_ECONFLICT && !compares(a->opt) &&
-						      moved_on(a->l, a->looked, &a->seen)));
 	return rc;
 }
 
@@ -458,7 +443,7 @@ int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, s
 			 struct grove_log_result *out, struct grove_detail *d)
 {
 	struct grove_log_options own = *opt;
-	struct replacing r = { .a = { .l = l, .lines = lines, .nr = nr, .opt = &own, .d = d } };
+	struct adding a = { .l = l, .lines = lines, .nr = nr, .opt = &own, .d = d };
 	int rc = read_only(l, d);
 
 	own.id_member = NULL;
@@ -467,7 +452,7 @@ int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, s
 	if (rc)
 		return rc;
 	grove__keyed_enter(l);
-	rc = replace_all(&r);
+	rc = try_all(&a, replace_once);
 	/* do not leave an empty log behind that we created */
 	if (rc)
 		grove__keyed_drop(l);
@@ -476,6 +461,6 @@ int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, s
 	if (!rc && tell)
 		rc = tell_result(l, &own, false, out, d);
 	grove__keyed_leave(l);
-	release(&r.a);
+	release(&a);
 	return rc;
 }

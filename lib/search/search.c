@@ -31,8 +31,6 @@
 #define MOST ((size_t)1 << 18)
 #define UNSURE 4000             /* collected before their texts are read: fewer of them are */
 #define TRIES 4                 /* the last one without the index */
-#define LOOKERS_MAX 4
-#define LOOK_AT_ONCE 1000       /* number of logs from which a separate thread pays off */
 
 /* ---------------------------------------------------------------- what is asked */
 
@@ -260,27 +258,17 @@ static int find_sessions(struct grove_search *s, const struct grove__search_ask 
 /* Finds the log of the one session that is searched. */
 static int find_only(struct grove_search *s, const struct grove__where *w, uint32_t *out, struct grove_detail *d)
 {
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = 0;
 
 	*out = GROVE_NO_ENTRY;
-	for (uint32_t i = 0; i < s->sweep.nr && !rc && *out == GROVE_NO_ENTRY; i++) {
+	for (uint32_t i = 0; i < s->sweep.nr && *out == GROVE_NO_ENTRY; i++) {
 		const struct grove__log_at *l = &s->sweep.logs[i];
-		bool here;
+		const char *path = grove__search_log_path(l);
 
-		if (w->path) {
-			rc = grove__search_log_path(l, &path);
-			here = !rc && !strcmp(path.ptr, w->path);
-		} else {
-			here = !strcmp(l->root->store->url, w->store->url) && !strcmp(l->session, w->session) &&
-			       !strcmp(l->project, w->project) && !strcmp(l->sub, w->sub ? w->sub : "");
-		}
-		if (here)
+		if (w->path ? path && !strcmp(path, w->path)
+			    : !strcmp(l->root->store->url, w->store->url) && !strcmp(l->session, w->session) &&
+				      !strcmp(l->project, w->project) && !strcmp(l->sub, w->sub ? w->sub : ""))
 			*out = i;
 	}
-	grove__buf_release(&path);
-	if (rc)
-		return grove__fail_nomem(d);
 	return *out != GROVE_NO_ENTRY ? 0
 	       : grove__fail(d, GROVE_ENOTFOUND, w->path, "not among the sessions that are searched");
 }
@@ -482,9 +470,7 @@ void grove__search_note(struct grove *g, const struct grove_detail *why)
 static void forget_logs(struct grove_search *s)
 {
 	free(s->look);
-	free(s->like);
 	s->look = NULL;
-	s->like = NULL;
 	grove__logs_release(&s->sweep);
 	memset(&s->sweep, 0, sizeof(s->sweep));
 	if (s->watch)
@@ -494,7 +480,8 @@ static void forget_logs(struct grove_search *s)
 static int by_file(const void *x, const void *y, void *payload)
 {
 	const uint32_t *i = x, *j = y;
-	const struct grove__search_like *like = payload, *a = &like[*i], *b = &like[*j];
+	const struct grove__log_at *logs = payload;
+	const struct grove__log_state *a = &logs[*i].st, *b = &logs[*j].st;
 
 	if (a->dev != b->dev)
 		return a->dev < b->dev ? -1 : 1;
@@ -507,95 +494,41 @@ static int by_file(const void *x, const void *y, void *payload)
 static int drop_doubles(struct grove_search *s)
 {
 	struct grove__log_at *logs = s->sweep.logs;
-	struct grove__search_like *like = s->like;
 	uint32_t *order = malloc((s->sweep.nr + 1) * sizeof(*order));
-	bool *twice = calloc(s->sweep.nr + 1, sizeof(*twice));
 	size_t nr = 0, kept = 0;
 
-	for (uint32_t i = 0; order && i < s->sweep.nr; i++)
-		if (logs[i].root->dir && !like[i].gone)
+	if (!order)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < s->sweep.nr; i++)
+		if (logs[i].is_file)
 			order[nr++] = i;
-	if (order && twice && nr) {
-		qsort_r(order, nr, sizeof(*order), by_file, like);
-		for (size_t i = 1; i < nr; i++)
-			twice[order[i]] = like[order[i]].dev == like[order[i - 1]].dev &&
-					  like[order[i]].ino == like[order[i - 1]].ino;
-		for (size_t i = 0; i < s->sweep.nr; i++)
-			if (!twice[i]) {
-				logs[kept] = logs[i];
-				like[kept++] = like[i];
-			}
-		s->sweep.nr = kept;
-	}
-	nr = order && twice;
+	if (nr)
+		qsort_r(order, nr, sizeof(*order), by_file, logs);
+	for (size_t i = 1; i < nr; i++)
+		s->look[order[i]] = logs[order[i]].st.dev == logs[order[i - 1]].st.dev &&
+				    logs[order[i]].st.ino == logs[order[i - 1]].st.ino;
+	for (size_t i = 0; i < s->sweep.nr; i++)
+		if (!s->look[i])
+			logs[kept++] = logs[i];
+	memset(s->look, 0, s->sweep.nr);
+	s->sweep.nr = kept;
 	free(order);
-	free(twice);
-	return nr ? 0 : GROVE_ENOMEM;
-}
-
-/* Shared by the threads that examine all logs, in batches. */
-struct looking {
-	struct grove_search *s;
-	size_t next;             /* atomic */
-	int rc;                  /* atomic */
-};
-
-static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *path, struct grove__sys_dir *near)
-{
-	size_t end = from + LOOK_AT_ONCE < s->sweep.nr ? from + LOOK_AT_ONCE : s->sweep.nr;
-	int rc = 0;
-
-	for (size_t i = from; i < end && !rc; i++) {
-		if (s->sweep.logs[i].is_surveyed) {
-			s->like[i] = grove__search_log_like(&s->sweep.logs[i].st);
-			continue;
-		}
-		rc = grove__search_log_path(&s->sweep.logs[i], path);
-		if (!rc)
-			grove__search_log_look(&s->sweep.logs[i], path->ptr, near, &s->like[i]);
-	}
-	return rc;
-}
-
-static void look_at(void *payload, unsigned thread)
-{
-	struct looking *l = payload;
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove__sys_dir near;
-	size_t from;
-	int rc = 0;
-
-	(void)thread;
-	grove__sys_dir_init(&near);
-	while (!rc && (from = __atomic_fetch_add(&l->next, LOOK_AT_ONCE, __ATOMIC_RELAXED)) < l->s->sweep.nr)
-		rc = look_at_some(l->s, from, &path, &near);
-	if (rc)
-		__atomic_store_n(&l->rc, rc, __ATOMIC_RELAXED);
-	grove__buf_release(&path);
-	grove__sys_dir_release(&near);
-}
-
-static int look_at_all(struct grove_search *s)
-{
-	size_t want = s->sweep.nr / LOOK_AT_ONCE + 1;
-	struct looking l = { .s = s };
-
-	grove__pool_run(want < LOOKERS_MAX ? want : LOOKERS_MAX, look_at, &l);
-	return l.rc;
+	return 0;
 }
 
 static int find_logs(struct grove_search *s, struct grove_detail *d)
 {
-	struct grove__logs_which all = { .subs = LOGS_ALL_SUBS, .tell = LOGS_SURVEY, .sorted = true };
+	struct grove__logs_which all = { .subs = LOGS_ALL_SUBS, .tell = LOGS_SURVEY, .sorted = true, .look = true };
 	int rc = grove__logs_find(&s->sweep, s->g, &all, d);
 
 	if (rc)
 		return rc;
+	/* not every database tells the states of all its logs at once */
+	for (size_t i = 0; i < s->sweep.nr; i++)
+		if (!s->sweep.logs[i].root->dir && !s->sweep.logs[i].is_surveyed)
+			grove__search_log_look(&s->sweep.logs[i]);
 	s->look = calloc(s->sweep.nr + 1, 1);
-	s->like = calloc(s->sweep.nr + 1, sizeof(*s->like));
-	if (!s->look || !s->like)
-		return grove__fail_nomem(d);
-	return look_at_all(s) || drop_doubles(s) ? grove__fail_nomem(d) : 0;
+	return !s->look || drop_doubles(s) ? grove__fail_nomem(d) : 0;
 }
 
 /* The index is opened while logs are being found. */
@@ -633,7 +566,7 @@ static int take_index(struct opening *o, struct grove__search_index **out, struc
 /* Finds out which of the logs the index has. `same`: they are as they were the last time. */
 static int ask_index(struct grove_search *s, struct opening *o, bool same, struct grove_detail *d)
 {
-	struct grove__search_logs logs = { &s->sweep, s->like, s->look, same };
+	struct grove__search_logs logs = { &s->sweep, s->look, same };
 	struct grove_detail why;
 	int rc;
 

@@ -75,13 +75,6 @@ struct grove__search_hits {
 	struct grove__arena texts;
 };
 
-/* The state of a log: device, inode, length and times of a file, or what a survey of the store says. */
-struct grove__search_like {
-	int64_t dev, ino, size, mtime, ctime;
-	bool gone;                   /* it cannot be examined */
-	bool linked;                 /* a file that may be written to by other names */
-};
-
 struct grove__search_index;
 struct grove__search_rank;
 struct grove__search_watch;
@@ -90,7 +83,6 @@ struct grove_search {
 	struct grove *g;
 	unsigned flags;
 	struct grove__logs sweep;
-	struct grove__search_like *like;  /* of each log */
 	uint8_t *look;               /* for each log: it is not in the index, scan it */
 	struct grove__search_watch *watch;   /* NULL: all logs are examined each time */
 	struct grove__search_index *index;   /* NULL: there is none */
@@ -141,13 +133,12 @@ int grove__search_log_open(struct grove *g, const struct grove__log_at *l,
 int grove__search_log_image(const struct grove__log_at *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d);
-/* Gets the path of its file; empty if it has none. GROVE_ENOMEM. */
-int grove__search_log_path(const struct grove__log_at *l, struct grove_buf *out);
-/* The state of a log that is not a file; its size is the number of its lines. */
-struct grove__search_like grove__search_log_like(const struct grove__log_state *st);
-/* Gets its current state. */
-void grove__search_log_look(const struct grove__log_at *l, const char *path, struct grove__sys_dir *near,
-			    struct grove__search_like *out);
+/* Returns the path of its file; NULL: it is in a database. */
+const char *grove__search_log_path(const struct grove__log_at *l);
+/* Examines it again. */
+void grove__search_log_look(struct grove__log_at *l);
+/* True if it cannot be examined. */
+bool grove__search_log_gone(const struct grove__log_at *l);
 /* Returns the name of its file, without directories. */
 const char *grove__search_log_name(const struct grove__log_at *l);
 /* Gets the id of its session, which is in the image or in `own`. */
@@ -167,7 +158,7 @@ void grove__search_watch_free(struct grove__search_watch *w);
 /* What was found out. */
 enum grove__search_news {
 	SEARCH_SAME,                 /* nothing changed */
-	SEARCH_LOGS,                 /* some logs did, and were examined: s->like says how */
+	SEARCH_LOGS,                 /* some logs did, and were examined */
 	SEARCH_NAMES_CHANGED,        /* some may have come or gone: list them, and go on watching */
 	SEARCH_DIRS_CHANGED,         /* so may directories: watch them anew */
 };
@@ -197,7 +188,6 @@ void grove__search_index_remove(struct grove *g);
  */
 struct grove__search_logs {
 	const struct grove__logs *sweep;
-	const struct grove__search_like *like;
 	uint8_t *look;
 	bool same;
 };

@@ -400,9 +400,8 @@ static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 	const char *dialect = (const char *)sqlite3_column_text(st, 8);
 	struct grove__search_known k = {
 		.id = sqlite3_column_int64(st, 0),
-		.like = { sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4),
-			  sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6),
-			  sqlite3_column_int64(st, 7) },
+		.st = { (uint64_t)sqlite3_column_int64(st, 3), (uint64_t)sqlite3_column_int64(st, 4),
+			(uint64_t)sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6), sqlite3_column_int64(st, 7) },
 		.parts = sqlite3_column_int64(st, 9),
 		.dialect = dialect ? grove__dialect_find(dialect) : NULL,
 	};

@@ -13,7 +13,7 @@ struct grove__search_known {
 	const char *key, *store;     /* the log's path in the sweep; the URL of its store */
 	int64_t id;                  /* never reused */
 	int64_t parts;
-	struct grove__search_like like;
+	struct grove__log_state st;
 	const struct grove__dialect *dialect;
 	struct grove__search_names names;
 };

@@ -16,12 +16,6 @@
 /* A longer line is not indexed: it would take more memory than everything else. */
 #define LINE_LIMIT ((uint64_t)16 << 20)
 
-bool grove__search_is_like(const struct grove__search_like *a, const struct grove__search_like *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime &&
-	       a->ctime == b->ctime && !a->gone && !b->gone;
-}
-
 /* ---------------------------------------------------------------- the entries */
 
 static bool same_spot(const struct grove__spot *a, const struct grove__spot *b)
@@ -43,14 +37,14 @@ static uint32_t sum_rows(const struct grove__image *im, uint32_t from, uint32_t 
 }
 
 /* Returns how many rows come before the end that was examined; a log may grow meanwhile. */
-static uint32_t rows_before(const struct grove__image *im, int64_t until)
+static uint32_t rows_before(const struct grove__image *im, uint64_t until)
 {
 	uint32_t nr = im->spine->nr;
 
 	while (nr) {
 		struct grove__spot at = grove__image_spot(im, nr - 1);
 
-		if (at.pos + (im->by_line ? 1 : at.len) <= (uint64_t)until)
+		if (at.pos + (im->by_line ? 1 : at.len) <= until)
 			break;
 		nr--;
 	}
@@ -103,7 +97,7 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 			list[nr++] = row;
 			continue;
 		}
-		grove__fail_at(why, GROVE_ETOOBIG, *f->path ? f->path : f->log->name,
+		grove__fail_at(why, GROVE_ETOOBIG, f->log->path,
 			       grove__spine_line(im->spine, row) + 1, grove__spine_pos(im->spine, row),
 			       "a line longer than 16 MiB is not indexed (use search --live to find it)");
 		grove__search_note(f->g, why);
@@ -124,10 +118,10 @@ static void compare(struct grove__search_feed *f, const struct grove__image *im)
 	uint32_t known = f->before.rows;
 	struct grove__spot last;
 
-	f->now.rows = rows_before(im, f->like.size);
+	f->now.rows = rows_before(im, f->at.st.size);
 	if (f->now.rows)
 		f->now.last = grove__image_spot(im, f->now.rows - 1);
-	if (f->like.dev != f->was.dev || f->like.ino != f->was.ino || known > f->now.rows)
+	if (f->at.st.dev != f->was.dev || f->at.st.ino != f->was.ino || known > f->now.rows)
 		known = 0;
 	f->now.crc = sum_rows(im, 0, known, 0);
 	if (known) {
@@ -239,24 +233,25 @@ static int read_log(struct grove__search_feed *f, struct grove_store_log *log,
 
 int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 {
-	struct grove__search_like after;
+	struct grove__log_at after = *f->log;
 	struct grove_store_log *log = NULL;
 	bool settled;
 	int rc;
 
-	grove__search_log_look(f->log, f->path, NULL, &f->like);
-	if (f->like.gone)
+	f->at = *f->log;
+	grove__search_log_look(&f->at);
+	if (grove__search_log_gone(&f->at))
 		return GROVE_ENOTFOUND;
-	settled = !*f->path || grove__sys_settled(f->like.ctime);
+	settled = !f->log->root->dir || grove__sys_settled(f->at.st.ctime_ns);
 	rc = grove__search_log_open(f->g, f->log, &log, &f->dialect, why);
 	rc = rc ? rc : read_log(f, log, why);
 	grove__log_close(log);
 	if (rc)
 		return rc;
 	/* a change within a tick of the clock, or during the reading, would not be noticed */
-	grove__search_log_look(f->log, f->path, NULL, &after);
-	if (!settled || !grove__search_is_like(&after, &f->like))
-		f->like.mtime = GROVE__SEARCH_UNSURE;
+	grove__search_log_look(&after);
+	if (!settled || grove__search_log_gone(&after) || !grove__state_same(&after.st, &f->at.st))
+		f->at.st.mtime_ns = GROVE__SEARCH_UNSURE;
 	return 0;
 }
 

@@ -27,16 +27,15 @@ struct grove__search_doc {
 struct grove__search_feed {
 	struct grove *g;
 	const struct grove__log_at *log;
-	const char *path;            /* of its file; "" if none */
 	/* What the index has; nothing if `before.rows` is 0. */
-	struct grove__search_like was;
+	struct grove__log_state was;
 	struct grove__search_read before;
 	/* A non-zero result ends the reading and is returned. */
 	int (*doc)(void *payload, const struct grove__search_doc *doc);
 	void *payload;
 
 	/* afterwards */
-	struct grove__search_like like;
+	struct grove__log_at at;     /* as it was read */
 	struct grove__search_read now;
 	bool grown;                  /* only what comes after `before` was reported */
 	bool session;                /* false: not a session, nothing to find */
@@ -45,7 +44,6 @@ struct grove__search_feed {
 	int64_t modified;
 };
 
-bool grove__search_is_like(const struct grove__search_like *a, const struct grove__search_like *b);
 /*
  * Returns 0; GROVE_ENOMEM; the result of doc(); or an error if the log could not be
  * read, with *why set.

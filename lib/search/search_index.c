@@ -27,9 +27,8 @@
 struct task {
 	uint32_t log;
 	uint32_t known;                      /* index among the known; GROVE_NO_ENTRY: it is new */
-	char *path;
 	int64_t mtime;
-	struct grove__search_like was;
+	struct grove__log_state was;
 	struct grove__search_read before;
 	int64_t id;                          /* of its parts; 0: none yet */
 	int64_t parts;                       /* written so far */
@@ -39,7 +38,6 @@ struct sync {
 	struct grove__search_index *ix;
 	struct grove *g;
 	const struct grove__logs *sweep;
-	const struct grove__search_like *like;   /* of each log */
 	uint8_t *look;
 	bool same;                           /* these are as they were the last time */
 	bool update;                         /* else only look what is missing */
@@ -156,11 +154,11 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	sqlite3_bind_int64(st, 1, t->id);
 	sqlite3_bind_text(st, 2, f->log->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 3, f->log->root->store->url, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 4, f->like.dev);
-	sqlite3_bind_int64(st, 5, f->like.ino);
-	sqlite3_bind_int64(st, 6, f->like.size);
-	sqlite3_bind_int64(st, 7, f->like.mtime);
-	sqlite3_bind_int64(st, 8, f->like.ctime);
+	sqlite3_bind_int64(st, 4, (int64_t)f->at.st.dev);
+	sqlite3_bind_int64(st, 5, (int64_t)f->at.st.ino);
+	sqlite3_bind_int64(st, 6, (int64_t)f->at.st.size);
+	sqlite3_bind_int64(st, 7, f->at.st.mtime_ns);
+	sqlite3_bind_int64(st, 8, f->at.st.ctime_ns);
 	sqlite3_bind_int64(st, 9, n->crc);
 	sqlite3_bind_int64(st, 10, n->rows);
 	sqlite3_bind_int64(st, 11, (int64_t)n->last.pos);
@@ -288,7 +286,7 @@ static bool read_task(struct reader *r)
 	int rc;
 
 	grove__fail_clear(&why);
-	r->feed = (struct grove__search_feed){ .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path, .was = t->was,
+	r->feed = (struct grove__search_feed){ .g = s->g, .log = &s->sweep->logs[t->log], .was = t->was,
 					       .before = t->before, .doc = take_doc, .payload = r };
 	rc = grove__search_feed(&r->feed, &why);
 	if (!rc && r->part.nr)
@@ -357,26 +355,20 @@ static bool is_kept(const struct grove__log_at *l)
 	return grove__store_traits(l->root->store).shared;
 }
 
-static int add_task(struct sync *s, uint32_t log, uint32_t known, const char *path, int64_t mtime)
+static int add_task(struct sync *s, uint32_t log, uint32_t known)
 {
-	struct task t = { .log = log, .known = known, .mtime = mtime };
-
-	if (grove__array_room(&s->tasks, &s->cap, s->nr, sizeof(t)))
+	if (grove__array_room(&s->tasks, &s->cap, s->nr, sizeof(*s->tasks)))
 		return GROVE_ENOMEM;
-	t.path = strdup(path);
-	if (!t.path)
-		return GROVE_ENOMEM;
-	s->tasks[s->nr++] = t;
+	s->tasks[s->nr++] = (struct task){ .log = log, .known = known, .mtime = s->sweep->logs[log].st.mtime_ns };
 	return 0;
 }
 
 /* Checks whether a log has changed, and makes a task to read it if so. */
-static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
+static int look_at(struct sync *s, uint32_t i)
 {
 	struct grove__search_index *ix = s->ix;
 	const struct grove__log_at *l = &s->sweep->logs[i];
 	const struct grove__dialect *must = s->g->forced ? s->g->forced : l->root->dialect;
-	const struct grove__search_like *like = &s->like[i];
 	uint32_t k;
 
 	s->look[i] = !is_kept(l);
@@ -385,38 +377,33 @@ static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 	k = grove__idmap_get(&ix->by_key, grove__slice_str(l->name));
 	if (k != GROVE__IDMAP_NONE)
 		ix->log_of[ix->known[k].id] = i + 1;
-	if (like->gone) {
+	if (grove__search_log_gone(l)) {
 		s->look[i] = 1;
 		return 0;
 	}
-	if (k != GROVE__IDMAP_NONE && grove__search_is_like(like, &ix->known[k].like) &&
+	if (k != GROVE__IDMAP_NONE && grove__state_same(&l->st, &ix->known[k].st) &&
 	    (!must || must == ix->known[k].dialect))
 		return 0;
 	/* it is empty: nothing to store */
-	if (k == GROVE__IDMAP_NONE && !like->size)
+	if (k == GROVE__IDMAP_NONE && !l->st.size)
 		return 0;
 	s->look[i] = 1;
-	if (grove__search_log_path(l, path))
-		return GROVE_ENOMEM;
-	return add_task(s, i, k == GROVE__IDMAP_NONE ? GROVE_NO_ENTRY : k, path->ptr, like->mtime);
+	return add_task(s, i, k == GROVE__IDMAP_NONE ? GROVE_NO_ENTRY : k);
 }
 
 static int look_at_all(struct sync *s)
 {
 	struct grove__search_index *ix = s->ix;
-	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = 0;
 
-	while (s->nr)
-		free(s->tasks[--s->nr].path);
+	s->nr = 0;
 	free(ix->log_of);
 	ix->nr_log_of = (size_t)ix->next_file;
 	ix->log_of = calloc(ix->nr_log_of + 1, sizeof(*ix->log_of));
 	if (!ix->log_of)
 		return GROVE_ENOMEM;
 	for (uint32_t i = 0; i < s->sweep->nr && !rc; i++)
-		rc = look_at(s, i, &path);
-	grove__buf_release(&path);
+		rc = look_at(s, i);
 	return rc;
 }
 
@@ -461,7 +448,7 @@ static int recall(struct sync *s)
 
 		if (t->known == GROVE_NO_ENTRY)
 			continue;
-		t->was = s->ix->known[t->known].like;
+		t->was = s->ix->known[t->known].st;
 		sqlite3_bind_int64(st, 1, s->ix->known[t->known].id);
 		if (sqlite3_step(st) == SQLITE_ROW)
 			t->before = (struct grove__search_read){
@@ -574,19 +561,12 @@ void grove__search_index_warm(struct grove__search_index *ix)
 	grove__search_index_end(ix);
 }
 
-static void release(struct sync *s)
-{
-	while (s->nr)
-		free(s->tasks[--s->nr].path);
-	free(s->tasks);
-}
-
 int grove__search_index_begin(struct grove__search_index *ix, struct grove_search *of)
 {
-	struct sync s = { .ix = ix, .g = of->g, .sweep = &of->sweep, .like = of->like, .look = of->look, .same = true };
+	struct sync s = { .ix = ix, .g = of->g, .sweep = &of->sweep, .look = of->look, .same = true };
 	int rc = begin_reading(&s);
 
-	release(&s);
+	free(s.tasks);
 	return rc;
 }
 
@@ -598,7 +578,7 @@ void grove__search_index_end(struct grove__search_index *ix)
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, const struct grove__search_logs *logs,
 			     bool update, struct grove_detail *d)
 {
-	struct sync s = { .ix = ix, .g = g, .sweep = logs->sweep, .like = logs->like, .look = logs->look,
+	struct sync s = { .ix = ix, .g = g, .sweep = logs->sweep, .look = logs->look,
 			  .same = logs->same, .update = update, .d = d };
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
@@ -620,7 +600,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g, co
 	}
 	if (!rc && ix->version < 0)
 		rc = settle(&s);
-	release(&s);
+	free(s.tasks);
 	pthread_cond_destroy(&s.moved);
 	pthread_mutex_destroy(&s.lock);
 	if (rc == GROVE_ENOMEM)

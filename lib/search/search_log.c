@@ -25,65 +25,39 @@ int grove__search_log_image(const struct grove__log_at *l, const char *cache,
 			    struct grove__image **out, struct grove_detail *d)
 {
 	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache, .alone = true };
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = grove__search_log_path(l, &path) ? grove__fail_nomem(d) : 0;
 
-	src.path = path.len ? path.ptr : NULL;
-	rc = rc ? rc : grove__image_open(&src, out, d);
-	grove__buf_release(&path);
-	return rc;
+	src.path = grove__search_log_path(l);
+	return grove__image_open(&src, out, d);
 }
 
-int grove__search_log_path(const struct grove__log_at *l, struct grove_buf *out)
+const char *grove__search_log_path(const struct grove__log_at *l)
 {
-	struct grove_key key = { l->project, l->session, l->sub };
-
-	grove__buf_clear(out);
 	/* the name in a database is not a file */
-	return l->root->dir ? grove__store_describe(l->root->store, &key, out) : grove__buf_add(out, "", 0);
+	return l->root->dir ? l->path : NULL;
 }
 
-struct grove__search_like grove__search_log_like(const struct grove__log_state *st)
-{
-	return (struct grove__search_like){ .dev = (int64_t)st->dev, .ino = (int64_t)st->ino,
-					    .size = (int64_t)st->size, .mtime = st->mtime_ns };
-}
-
-static void look_into_store(const struct grove__log_at *l, struct grove__search_like *out)
+void grove__search_log_look(struct grove__log_at *l)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
-	struct grove__log_state state;
 	struct grove_store_log_stat st;
 	struct grove_store_log *log;
 
+	if (l->root->dir) {
+		grove__logs_look(l, NULL);
+		return;
+	}
+	l->is_surveyed = false;
 	if (grove__log_open(&log, l->root->store, &key, GROVE_STORE_READ, NULL))
 		return;
-	if (!grove__log_stat(log, &st, NULL)) {
-		state = grove__log_state(&st);
-		*out = grove__search_log_like(&state);
-	}
+	l->is_surveyed = !grove__log_stat(log, &st, NULL);
+	if (l->is_surveyed)
+		l->st = grove__log_state(&st);
 	grove__log_close(log);
 }
 
-void grove__search_log_look(const struct grove__log_at *l, const char *path, struct grove__sys_dir *near,
-			    struct grove__search_like *out)
+bool grove__search_log_gone(const struct grove__log_at *l)
 {
-	struct grove__sys_stat st;
-	bool link;
-
-	*out = (struct grove__search_like){ .gone = true };
-	if (!*path) {
-		look_into_store(l, out);
-		return;
-	}
-	if (grove__sys_dir_lstat(near, path, &st))
-		return;
-	link = st.type == SYS_LINK;
-	if (link && grove__sys_stat(path, &st))
-		return;
-	if (st.type == SYS_FILE)
-		*out = (struct grove__search_like){ (int64_t)st.dev, (int64_t)st.ino, (int64_t)st.size,
-						    st.mtime_ns, st.ctime_ns, .linked = link || st.nlink > 1 };
+	return !l->is_file && !l->is_surveyed;
 }
 
 const char *grove__search_log_name(const struct grove__log_at *l)

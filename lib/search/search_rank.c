@@ -150,7 +150,9 @@ struct ranked {
 /* The length of a log, in bytes; a line of a database counts as a kilobyte. */
 static double length_of(const struct grove_search *s, size_t log)
 {
-	return (double)s->like[log].size * (s->sweep.logs[log].root->dir ? 1 : 1000);
+	const struct grove__log_at *l = &s->sweep.logs[log];
+
+	return grove__search_log_gone(l) ? 0 : (double)l->st.size * (l->root->dir ? 1 : 1000);
 }
 
 static double score_of(const struct grove__search_rank *r, uint32_t log, const double *worth, double mean)

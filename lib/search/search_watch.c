@@ -50,8 +50,7 @@ struct grove__search_watch {
 
 	/* the logs, once something was reported */
 	bool known;
-	struct grove__arena texts;
-	const char **paths;          /* of each log; NULL: not in a directory */
+	const struct grove__logs *logs;
 	struct grove__idmap by_path;
 	uint8_t *touched;            /* for each log: it has to be examined */
 
@@ -130,7 +129,6 @@ struct grove__search_watch *grove__search_watch_new(struct grove *g)
 
 	if (rc)
 		return NULL;
-	grove__arena_init(&w->texts);
 	if (grove__sys_dirs_open(&w->fd)) {
 		w->fd = -1;
 		rc = GROVE_ENOTSUP;
@@ -148,11 +146,7 @@ void grove__search_watch_forget(struct grove__search_watch *w)
 {
 	if (w->known)
 		grove__idmap_release(&w->by_path);
-	grove__arena_release(&w->texts);
-	grove__arena_init(&w->texts);
-	free(w->paths);
 	free(w->touched);
-	w->paths = NULL;
 	w->touched = NULL;
 	w->known = false;
 }
@@ -177,33 +171,24 @@ static struct grove_slice path_of(const void *owner, uint32_t i)
 {
 	const struct grove__search_watch *w = owner;
 
-	return grove__slice_str(w->paths[i]);
-}
-
-static int add_log(struct grove__search_watch *w, const struct grove_search *s, uint32_t i)
-{
-	uint32_t old;
-	int rc = grove__search_log_path(&s->sweep.logs[i], &w->path);
-
-	if (rc)
-		return GROVE_ENOMEM;
-	w->paths[i] = grove__arena_dup(&w->texts, grove__buf_slice(&w->path));
-	return w->paths[i] ? grove__idmap_put(&w->by_path, path_of(w, i), i, &old) : GROVE_ENOMEM;
+	return grove__slice_str(w->logs->logs[i].path);
 }
 
 static int know_logs(struct grove__search_watch *w, const struct grove_search *s)
 {
-	int rc = 0;
+	uint32_t old;
+	int rc;
 
 	if (w->known)
 		return 0;
 	grove__idmap_init(&w->by_path, (uint64_t)grove__sys_ticks_ns(), path_of, w);
 	w->known = true;
-	w->paths = calloc(s->sweep.nr + 1, sizeof(*w->paths));
+	w->logs = &s->sweep;
 	w->touched = calloc(s->sweep.nr + 1, 1);
-	rc = w->paths && w->touched ? 0 : GROVE_ENOMEM;
+	rc = w->touched ? 0 : GROVE_ENOMEM;
 	for (uint32_t i = 0; i < s->sweep.nr && !rc; i++)
-		rc = add_log(w, s, i);
+		if (s->sweep.logs[i].root->dir)
+			rc = grove__idmap_put(&w->by_path, path_of(w, i), i, &old);
 	return rc;
 }
 
@@ -265,37 +250,27 @@ static void reported(void *payload, int number, const char *name, bool gone)
 	t->any = true;
 }
 
-static bool is_same(const struct grove__search_like *a, const struct grove__search_like *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime &&
-	       a->ctime == b->ctime && a->gone == b->gone && a->linked == b->linked;
-}
-
 /* Compares a log with what it was. */
-static void compare(struct grove__search_watch *w, struct grove_search *s, uint32_t i,
-		    const struct grove__search_like *now)
+static void compare(struct grove__search_watch *w, struct grove_search *s, uint32_t i, const struct grove__log_at *now)
 {
-	struct grove__search_like *was = &s->like[i];
+	struct grove__log_at *was = &s->sweep.logs[i];
+	bool gone = grove__search_log_gone(now);
 
-	if (is_same(now, was))
+	if (grove__state_same(&now->st, &was->st) && gone == grove__search_log_gone(was) && now->linked == was->linked)
 		return;
 	/*
 	 * It may now be another name of a file that is searched already, or make an archived
 	 * copy superfluous.
 	 */
-	more_news(w, now->gone || now->linked || was->linked || !was->size ? SEARCH_NAMES_CHANGED : SEARCH_LOGS);
+	more_news(w, gone || now->linked || was->linked || !was->st.size ? SEARCH_NAMES_CHANGED : SEARCH_LOGS);
 	*was = *now;
 }
 
 static void examine(struct grove__search_watch *w, struct grove_search *s, uint32_t i)
 {
-	struct grove__search_like now;
+	struct grove__log_at now = s->sweep.logs[i];
 
-	if (grove__search_log_path(&s->sweep.logs[i], &w->path)) {
-		w->news = SEARCH_DIRS_CHANGED;
-		return;
-	}
-	grove__search_log_look(&s->sweep.logs[i], w->path.ptr, NULL, &now);
+	grove__search_log_look(&now);
 	compare(w, s, i, &now);
 }
 
@@ -312,15 +287,18 @@ static int surveyed(void *payload, struct grove__root *root, const struct grove_
 		    const struct grove_store_log_stat *st)
 {
 	struct surveying *x = payload;
-	struct grove__log_state state = grove__log_state(st);
-	struct grove__search_like now = grove__search_log_like(&state);
 	uint32_t i = grove__logs_index(&x->s->sweep, root, key, &x->w->path);
+	struct grove__log_at now;
 
 	x->nr++;
-	if (i == GROVE_NO_ENTRY)
+	if (i == GROVE_NO_ENTRY) {
 		more_news(x->w, SEARCH_NAMES_CHANGED);
-	else
-		compare(x->w, x->s, i, &now);
+		return 0;
+	}
+	now = x->s->sweep.logs[i];
+	now.is_surveyed = true;
+	now.st = grove__log_state(st);
+	compare(x->w, x->s, i, &now);
 	return 0;
 }
 
@@ -330,7 +308,7 @@ static uint32_t count_of(const struct grove_search *s, const struct grove_store 
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < s->sweep.nr; i++)
-		nr += !s->like[i].gone && !strcmp(s->sweep.logs[i].root->store->url, store->url);
+		nr += !grove__search_log_gone(&s->sweep.logs[i]) && !strcmp(s->sweep.logs[i].root->store->url, store->url);
 	return nr;
 }
 
@@ -367,7 +345,7 @@ enum grove__search_news grove__search_watch_take(struct grove__search_watch *w, 
 		w->news = SEARCH_DIRS_CHANGED;
 	survey_all(w, s);
 	for (uint32_t i = 0; i < s->sweep.nr && w->news < SEARCH_NAMES_CHANGED; i++)
-		if (s->like[i].linked || s->like[i].gone || (t.any && w->touched[i]))
+		if (s->sweep.logs[i].linked || grove__search_log_gone(&s->sweep.logs[i]) || (t.any && w->touched[i]))
 			examine(w, s, i);
 	if (t.any)
 		memset(w->touched, 0, s->sweep.nr);

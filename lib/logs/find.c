@@ -21,6 +21,7 @@ struct finding {
 	bool look;
 	struct grove__root *root;        /* whose logs are being collected */
 	const char *project, *url;       /* of the last one */
+	size_t path_in;                  /* path_in_names() of the root */
 	size_t kept;                     /* those before are examined … */
 	struct grove__arena fresh;       /* … and this has the texts of the others */
 	size_t next;                     /* to be examined; atomic */
@@ -30,19 +31,23 @@ struct finding {
 
 /* ------------------------------------------------------------------- names */
 
-/* *path is where the path in it begins; 0: there is none. */
-static int write_name(struct grove_buf *b, const struct grove__root *root, const struct grove_key *key, size_t *path)
+/* Where the paths of files begin in their names; 0: in this root, they are not in them. */
+static size_t path_in_names(const struct grove__root *root)
+{
+	size_t len = strlen(root->store->url), dir = root->dir ? strlen(root->dir) : len;
+
+	return dir < len && !strcmp(root->store->url + len - dir, root->dir) ? len - dir : 0;
+}
+
+static int write_name(struct grove_buf *b, const struct grove__root *root, const struct grove_key *key, size_t path)
 {
 	const char *url = root->store->url;
-	size_t len = strlen(url), dir = root->dir ? strlen(root->dir) : 0;
 	struct grove_slice session = grove__slice_str(key->session);
 	int rc;
 
 	grove__buf_clear(b);
-	*path = 0;
-	if (dir && dir < len && !strcmp(url + len - dir, root->dir)) {
-		*path = len - dir;
-		rc = grove__buf_add(b, url, *path);
+	if (path) {
+		rc = grove__buf_add(b, url, path);
 		return rc ? rc : grove__store_describe(root->store, key, b);
 	}
 	rc = grove__buf_addf(b, "%s/%s%s", url, key->project, *key->project ? "/" : "");
@@ -54,28 +59,28 @@ static int write_name(struct grove_buf *b, const struct grove__root *root, const
 }
 
 /* If the name ends with a text, points into it; otherwise copies the text. */
-static const char *tail_of(struct grove__arena *a, const char *name, const char *text)
+static const char *tail_of(struct grove__arena *a, const char *name, size_t n, const char *text)
 {
-	size_t n = strlen(name), len = strlen(text);
+	size_t len = strlen(text);
 
-	return n >= len && !strcmp(name + n - len, text) ? name + n - len : grove__arena_dup(a, grove__slice_str(text));
+	return n >= len && !memcmp(name + n - len, text, len) ? name + n - len
+							       : grove__arena_dup(a, grove__slice(text, len));
 }
 
 static int name_log(struct finding *f, struct grove__log_at *at, const struct grove_key *key)
 {
 	struct grove__arena *a = &f->fresh;
-	size_t path;
-	int rc = write_name(&f->name, f->root, key, &path);
+	int rc = write_name(&f->name, f->root, key, f->path_in);
 
 	grove__buf_clear(&f->path);
-	if (!rc && !path)
+	if (!rc && !f->path_in)
 		rc = grove__store_describe(f->root->store, key, &f->path);
 	at->name = rc ? NULL : grove__arena_dup(a, grove__buf_slice(&f->name));
 	if (!at->name)
 		return GROVE_ENOMEM;
-	at->path = path ? at->name + path : f->path.len ? grove__arena_dup(a, grove__buf_slice(&f->path)) : "";
-	at->session = tail_of(a, at->name, key->session);
-	at->sub = tail_of(a, at->name, key->subpath);
+	at->path = f->path_in ? at->name + f->path_in : f->path.len ? grove__arena_dup(a, grove__buf_slice(&f->path)) : "";
+	at->session = tail_of(a, at->name, f->name.len, key->session);
+	at->sub = tail_of(a, at->name, f->name.len, key->subpath);
 	return at->path && at->session && at->sub ? 0 : GROVE_ENOMEM;
 }
 
@@ -145,6 +150,7 @@ static int next_root(struct finding *f, struct grove__root *root)
 {
 	f->root = root;
 	f->project = NULL;
+	f->path_in = path_in_names(root);
 	f->url = grove__arena_dup(&f->l->texts, grove__slice_str(root->store->url));
 	return f->url ? 0 : GROVE_ENOMEM;
 }
@@ -279,9 +285,8 @@ uint32_t grove__logs_index(const struct grove__logs *l, const struct grove__root
 			   const struct grove_key *key, struct grove_buf *tmp)
 {
 	struct grove__log_at want, *found;
-	size_t path;
 
-	if (!l->nr || write_name(tmp, root, key, &path))
+	if (!l->nr || write_name(tmp, root, key, path_in_names(root)))
 		return GROVE_NO_ENTRY;
 	want.name = tmp->ptr;
 	found = bsearch(&want, l->logs, l->nr, sizeof(want), by_name);

@@ -89,7 +89,8 @@ static int read_one(void *payload, void *own, size_t nr, struct grove_detail *d)
 	struct grove_detail why;
 	int rc;
 
-	grove__logs_look(at, &r->near);
+	if (ls->catalog)
+		grove__logs_look(at, &r->near);
 	rc = grove__digest_read(&r->digest, at, &x, &why);
 	/* of a store that fell silent, not each log is reported */
 	if (rc == GROVE_EAWAY) {

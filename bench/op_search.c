@@ -68,20 +68,15 @@ static int add_text(void *payload, const struct grove__search_doc *doc)
 /* How much text was indexed. */
 static double text_bytes(struct grove *g, const struct grove_search *s)
 {
-	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove_detail why;
 	double sum = 0;
 
 	for (size_t i = 0; i < s->sweep.nr; i++) {
 		struct grove__search_feed f = { .g = g, .log = &s->sweep.logs[i], .doc = add_text, .payload = &sum };
 
-		if (!grove__search_log_path(f.log, &path)) {
-			f.path = path.ptr;
-			grove__search_feed(&f, &why);
-		}
+		grove__search_feed(&f, &why);
 		grove__search_feed_release(&f);
 	}
-	grove_buf_release(&path);
 	return sum;
 }
 

@@ -1,94 +1,36 @@
 /* store/sqlite_pass.c: methods of SQLite's files that pass everything on. */
 #include "store/sqlite_pass.h"
 
-static int do_close(sqlite3_file *f)
-{
-	return grove__sqlite_real(f)->pMethods->xClose(grove__sqlite_real(f));
-}
+/* A method of the file that passes everything on: its parameters, and how they are named in the call. */
+#define PASS(name, method, params, args) \
+	static int name params \
+	{ \
+		return grove__sqlite_real(f)->pMethods->method args; \
+	}
+#define REAL grove__sqlite_real(f)
 
-static int do_read(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
-{
-	return grove__sqlite_real(f)->pMethods->xRead(grove__sqlite_real(f), buf, len, at);
-}
-
-static int do_write(sqlite3_file *f, const void *buf, int len, sqlite3_int64 at)
-{
-	return grove__sqlite_real(f)->pMethods->xWrite(grove__sqlite_real(f), buf, len, at);
-}
-
-static int do_truncate(sqlite3_file *f, sqlite3_int64 size)
-{
-	return grove__sqlite_real(f)->pMethods->xTruncate(grove__sqlite_real(f), size);
-}
-
-static int do_sync(sqlite3_file *f, int flags)
-{
-	return grove__sqlite_real(f)->pMethods->xSync(grove__sqlite_real(f), flags);
-}
-
-static int do_size(sqlite3_file *f, sqlite3_int64 *size)
-{
-	return grove__sqlite_real(f)->pMethods->xFileSize(grove__sqlite_real(f), size);
-}
-
-static int do_lock(sqlite3_file *f, int lock)
-{
-	return grove__sqlite_real(f)->pMethods->xLock(grove__sqlite_real(f), lock);
-}
-
-static int do_unlock(sqlite3_file *f, int lock)
-{
-	return grove__sqlite_real(f)->pMethods->xUnlock(grove__sqlite_real(f), lock);
-}
-
-static int do_reserved(sqlite3_file *f, int *out)
-{
-	return grove__sqlite_real(f)->pMethods->xCheckReservedLock(grove__sqlite_real(f), out);
-}
-
-static int do_control(sqlite3_file *f, int op, void *arg)
-{
-	return grove__sqlite_real(f)->pMethods->xFileControl(grove__sqlite_real(f), op, arg);
-}
-
-static int do_sector(sqlite3_file *f)
-{
-	return grove__sqlite_real(f)->pMethods->xSectorSize(grove__sqlite_real(f));
-}
-
-static int do_characteristics(sqlite3_file *f)
-{
-	return grove__sqlite_real(f)->pMethods->xDeviceCharacteristics(grove__sqlite_real(f));
-}
-
-static int do_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
-{
-	return grove__sqlite_real(f)->pMethods->xShmMap(grove__sqlite_real(f), page, size, extend, out);
-}
-
-static int do_shm_lock(sqlite3_file *f, int from, int nr, int flags)
-{
-	return grove__sqlite_real(f)->pMethods->xShmLock(grove__sqlite_real(f), from, nr, flags);
-}
+PASS(do_close, xClose, (sqlite3_file *f), (REAL))
+PASS(do_read, xRead, (sqlite3_file *f, void *buf, int len, sqlite3_int64 at), (REAL, buf, len, at))
+PASS(do_write, xWrite, (sqlite3_file *f, const void *buf, int len, sqlite3_int64 at), (REAL, buf, len, at))
+PASS(do_truncate, xTruncate, (sqlite3_file *f, sqlite3_int64 size), (REAL, size))
+PASS(do_sync, xSync, (sqlite3_file *f, int flags), (REAL, flags))
+PASS(do_size, xFileSize, (sqlite3_file *f, sqlite3_int64 *size), (REAL, size))
+PASS(do_lock, xLock, (sqlite3_file *f, int lock), (REAL, lock))
+PASS(do_unlock, xUnlock, (sqlite3_file *f, int lock), (REAL, lock))
+PASS(do_reserved, xCheckReservedLock, (sqlite3_file *f, int *out), (REAL, out))
+PASS(do_control, xFileControl, (sqlite3_file *f, int op, void *arg), (REAL, op, arg))
+PASS(do_sector, xSectorSize, (sqlite3_file *f), (REAL))
+PASS(do_characteristics, xDeviceCharacteristics, (sqlite3_file *f), (REAL))
+PASS(do_shm_map, xShmMap, (sqlite3_file *f, int page, int size, int extend, void volatile **out),
+     (REAL, page, size, extend, out))
+PASS(do_shm_lock, xShmLock, (sqlite3_file *f, int from, int nr, int flags), (REAL, from, nr, flags))
+PASS(do_shm_unmap, xShmUnmap, (sqlite3_file *f, int remove), (REAL, remove))
+PASS(do_fetch, xFetch, (sqlite3_file *f, sqlite3_int64 at, int len, void **out), (REAL, at, len, out))
+PASS(do_unfetch, xUnfetch, (sqlite3_file *f, sqlite3_int64 at, void *p), (REAL, at, p))
 
 static void do_shm_barrier(sqlite3_file *f)
 {
-	grove__sqlite_real(f)->pMethods->xShmBarrier(grove__sqlite_real(f));
-}
-
-static int do_shm_unmap(sqlite3_file *f, int remove)
-{
-	return grove__sqlite_real(f)->pMethods->xShmUnmap(grove__sqlite_real(f), remove);
-}
-
-static int do_fetch(sqlite3_file *f, sqlite3_int64 at, int len, void **out)
-{
-	return grove__sqlite_real(f)->pMethods->xFetch(grove__sqlite_real(f), at, len, out);
-}
-
-static int do_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
-{
-	return grove__sqlite_real(f)->pMethods->xUnfetch(grove__sqlite_real(f), at, p);
+	REAL->pMethods->xShmBarrier(REAL);
 }
 
 void grove__sqlite_pass(int version, sqlite3_io_methods *out)

@@ -78,8 +78,8 @@ static int roll_back(struct jsonl_log *log, uint64_t start, uint64_t written, in
  * short without harm; the rest is written as long as nobody else has written in
  * between.
  */
-static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size,
-	       uint64_t *start, struct grove_detail *d)
+static int append_bytes(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size,
+			uint64_t *start, struct grove_detail *d)
 {
 	size_t done = 0;
 	uint64_t end = size;
@@ -106,7 +106,7 @@ static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size
 }
 
 /* Begins an append at *st's size, unless somebody else appended or holds the lease. */
-static int begin(struct jsonl_log *log, uint64_t expect, struct grove__sys_stat *st, struct grove_detail *d)
+static int begin_append(struct jsonl_log *log, uint64_t expect, struct grove__sys_stat *st, struct grove_detail *d)
 {
 	int rc = grove__jsonl_glance(log, st, d);
 
@@ -125,7 +125,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_st
 {
 	struct grove__sys_stat st;
 	uint64_t start = 0;
-	int lf, rc = begin(log, expect, &st, d);
+	int lf, rc = begin_append(log, expect, &st, d);
 
 	if (rc)
 		return rc;
@@ -137,7 +137,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_st
 		if (lf < 0)
 			return grove__fail_sys(d, lf, log->path, "cannot read");
 		out->pad = !lf;
-		rc = put(log, log->out.ptr + lf, log->out.len - (size_t)lf, st.size, &start, d);
+		rc = append_bytes(log, log->out.ptr + lf, log->out.len - (size_t)lf, st.size, &start, d);
 		if (rc)
 			return rc;
 		out->pos = start + (uint64_t)out->pad;
@@ -250,7 +250,7 @@ static int put_piece(struct jsonl_log *log, const char *ptr, size_t len, uint64_
 		     struct grove_detail *d)
 {
 	uint64_t at;
-	int rc = put(log, ptr, len, *end, &at, d);
+	int rc = append_bytes(log, ptr, len, *end, &at, d);
 
 	if (rc)
 		return rc;
@@ -279,7 +279,7 @@ static int append_long_locked(struct jsonl_log *log, struct grove_store_log *fro
 {
 	struct grove__sys_stat st;
 	uint64_t end;
-	int lf, rc = begin(log, expect, &st, d);
+	int lf, rc = begin_append(log, expect, &st, d);
 
 	if (rc)
 		return rc;

@@ -115,7 +115,8 @@ static int transfer(const char *from, const char *to, bool copy)
 /* ----------------------------------------------------------------- naming */
 
 /* The directory of a session's files. */
-static int place(struct jsonl_store *st, const struct grove_key *key, struct grove_buf *out, struct grove_detail *d)
+static int session_dir(struct jsonl_store *st, const struct grove_key *key, struct grove_buf *out,
+		       struct grove_detail *d)
 {
 	const struct grove_key x = { key->project, key->session, "x" };
 	int rc = grove__jsonl_path(st, &x, out, d);
@@ -144,7 +145,7 @@ static int give_name(struct jsonl_store *st, const struct grove_key *from, const
 		     const char *path, const char *dir, const char *name, struct grove_detail *d)
 {
 	struct grove_buf home = GROVE_BUF_INIT;
-	int rc = place(st, to, &home, d), err;
+	int rc = session_dir(st, to, &home, d), err;
 
 	if (!rc)
 		rc = name_dir(dir, home.ptr, d);
@@ -199,7 +200,7 @@ struct tidy {
 };
 
 /* Returns true if it is to be cleared. */
-static bool tell(struct tidy *t)
+static bool report_left(struct tidy *t)
 {
 	int rc = t->fn ? t->fn(t->payload, t->path.ptr) : 0;
 
@@ -283,7 +284,7 @@ static int look_below(void *payload, const char *name)
 	} else if (st.type == SYS_DIR) {
 		grove__sys_list(t->path.ptr, look_below, t, &ended);
 	} else if (grove__sys_temp_of(name, GROVE__TEMP_TAIL) && grove__sys_temp_left(t->path.ptr, GROVE__TEMP_TAIL)) {
-		if (tell(t))
+		if (report_left(t))
 			grove__sys_unlink(t->path.ptr);
 	}
 	grove__buf_cut(&t->path, len);
@@ -311,7 +312,7 @@ static int look_at(void *payload, const char *name)
 		return 0;
 	if (grove__buf_addf(&t->path, "/%s", name))
 		t->rc = GROVE_ENOMEM;
-	else if ((*tails[i] ? grove__sys_temp_left(t->path.ptr, tails[i]) : is_alone(t)) && tell(t))
+	else if ((*tails[i] ? grove__sys_temp_left(t->path.ptr, tails[i]) : is_alone(t)) && report_left(t))
 		t->rc = clear_one(t, name, n, i == 1);
 	grove__buf_cut(&t->path, len);
 	return t->rc != 0;
@@ -385,7 +386,7 @@ static int copy_dir(struct jsonl_store *st, const struct grove_key *from, const 
 {
 	struct grove_buf dir = GROVE_BUF_INIT, to = GROVE_BUF_INIT;
 	struct grove__sys_stat s;
-	int err = place(st, from, &dir, NULL) ||
+	int err = session_dir(st, from, &dir, NULL) ||
 				  grove__buf_addf(&to, "%.*s", (int)(strlen(temp) - strlen(GROVE__TEMP_TAIL)), temp)
 			  ? -ENOMEM : 0;
 
@@ -476,8 +477,8 @@ int grove__jsonl_move_ended(struct grove_store *store, const struct grove_key *f
 	grove__sys_close(dst);
 	if (!same)
 		return 1;
-	rc = place(st, from, &dir, d);
-	rc = rc ? rc : place(st, to, &home, d);
+	rc = session_dir(st, from, &dir, d);
+	rc = rc ? rc : session_dir(st, to, &home, d);
 	/* nothing that only the old one has may go */
 	if (!rc && grove__jsonl_stem(from->session))
 		rc = name_dir(dir.ptr, home.ptr, d);

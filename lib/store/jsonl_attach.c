@@ -14,8 +14,8 @@
 #define ATTACH_MAX ((uint64_t)1 << 30)
 
 /* Finds the directory of a session, and `name` in it. Only a file named *.jsonl has one. */
-static int place(struct jsonl_store *st, const struct grove_key *key, const char *name,
-		 struct grove_buf *out, struct grove_detail *d)
+static int attachment_path(struct jsonl_store *st, const struct grove_key *key, const char *name,
+			   struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove_key sub = { key->project, key->session, name ? name : "x" };
 	int rc;
@@ -101,7 +101,7 @@ int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key,
 			    struct grove_slice bytes, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = place(grove__jsonl_store(st), key, name, &path, d);
+	int rc = attachment_path(grove__jsonl_store(st), key, name, &path, d);
 
 	if (!rc)
 		rc = session_there(grove__jsonl_store(st), key, d);
@@ -117,7 +117,7 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 			    struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = place(grove__jsonl_store(st), key, name, &path, d);
+	int rc = attachment_path(grove__jsonl_store(st), key, name, &path, d);
 
 	/* a link could lead anywhere */
 	if (!rc)
@@ -191,7 +191,7 @@ static int walk(struct jsonl_store *st, const struct grove_key *key, struct walk
 		struct grove_detail *d)
 {
 	struct grove__sys_stat top;
-	int ended = 0, rc = place(st, key, NULL, &w->path, d), err;
+	int ended = 0, rc = attachment_path(st, key, NULL, &w->path, d), err;
 
 	if (!rc) {
 		w->base = w->path.len + 1;
@@ -251,11 +251,11 @@ int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_ke
 {
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	struct grove__sys_stat s;
-	int rc = has_dir(from) ? place(st, from, NULL, &a, d) : 0;
+	int rc = has_dir(from) ? attachment_path(st, from, NULL, &a, d) : 0;
 
 	if (!rc && a.len && !grove__sys_lstat(a.ptr, &s)) {
 		rc = *to->subpath ? grove__fail(d, GROVE_EINVAL, a.ptr, "already has attachments")
-				  : place(st, to, NULL, &b, d);
+				  : attachment_path(st, to, NULL, &b, d);
 		if (!rc && !grove__sys_lstat(b.ptr, &s))
 			rc = grove__fail(d, GROVE_EEXIST, b.ptr,
 					 "another file is where the attachments belong");
@@ -274,9 +274,9 @@ int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *f
 	*moved = false;
 	if (!has_dir(from) || !has_dir(to))
 		return 0;
-	rc = place(st, from, NULL, &a, d);
+	rc = attachment_path(st, from, NULL, &a, d);
 	if (!rc)
-		rc = place(st, to, NULL, &b, d);
+		rc = attachment_path(st, to, NULL, &b, d);
 	if (!rc)
 		err = grove__sys_rename_new(a.ptr, b.ptr);
 	*moved = !rc && !err;

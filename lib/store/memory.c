@@ -85,7 +85,7 @@ static void drop(struct memory_shelf *s)
 }
 
 /* Where the log is linked, or where it would be: at the end of the list. */
-static struct memory_shelf **place(struct memory_store *m, const struct grove_key *k)
+static struct memory_shelf **find_shelf(struct memory_store *m, const struct grove_key *k)
 {
 	struct memory_shelf **p;
 
@@ -163,7 +163,7 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 	if (!log)
 		return grove__fail_nomem(d);
 	grove__memory_lock(m);
-	at = place(m, key);
+	at = find_shelf(m, key);
 	if (*at && flags & GROVE_STORE_CREATE)
 		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is already a session %.200s",
 				 key->session);
@@ -486,7 +486,7 @@ static int memory_remove(struct grove_store *st, const struct grove_key *key, st
 	struct memory_shelf **at, *s;
 
 	grove__memory_lock(m);
-	at = place(m, key);
+	at = find_shelf(m, key);
 	s = *at;
 	if (!s)
 		return grove__memory_unlock(m, no_log(d, key));
@@ -514,7 +514,7 @@ static bool taken(struct memory_store *m, const struct grove_key *k)
 	for (s = m->shelves; s; s = s->next)
 		if (belongs(s, k))
 			return true;
-	return *place(m, k) != NULL;
+	return *find_shelf(m, k) != NULL;
 }
 
 static int memory_rename(struct grove_store *st, const struct grove_key *from,
@@ -527,7 +527,7 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 	int rc = 0;
 
 	grove__memory_lock(m);
-	first = *place(m, from);
+	first = *find_shelf(m, from);
 	for (s = m->shelves; s; s = s->next)
 		more = more || belongs(s, from);
 	if (!first)
@@ -653,7 +653,7 @@ static struct memory_shelf *session_of(struct memory_store *m, const struct grov
 {
 	struct grove_key session = { key->project, key->session, "" };
 
-	return *place(m, &session);
+	return *find_shelf(m, &session);
 }
 
 static int memory_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,

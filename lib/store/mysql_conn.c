@@ -537,8 +537,8 @@ static int open_conn(struct mysql_store *s, struct patience wait, struct mysql_c
 	return 0;
 }
 
-static int take(struct mysql_store *s, struct patience wait, struct mysql_conn **out,
-		unsigned *trouble, struct grove_detail *d)
+static int take_conn(struct mysql_store *s, struct patience wait, struct mysql_conn **out,
+		     unsigned *trouble, struct grove_detail *d)
 {
 	struct sql_conn *c = grove__sql_pool_take(&s->base);
 
@@ -687,7 +687,7 @@ static int try_once(struct mysql_store *s, struct sql_work *w, unsigned answer_s
 {
 	bool transaction = w->mode == SQL_VIEW || w->mode == SQL_WRITE;
 	struct mysql_conn *c;
-	int rc = take(s, patience(s, w->brief_s), &c, trouble, d);
+	int rc = take_conn(s, patience(s, w->brief_s), &c, trouble, d);
 
 	*silent = rc && *trouble;
 	if (rc)

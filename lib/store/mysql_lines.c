@@ -293,7 +293,7 @@ static int settle(struct sql_conn *c, struct sql_appending *a, bool *ours, struc
 	return 0;
 }
 
-static void tell(struct sql_appending *a, uint64_t pos, bool pad)
+static void give_place(struct sql_appending *a, uint64_t pos, bool pad)
 {
 	a->out->pos = pos;
 	a->out->tail = pos + a->nr;
@@ -331,13 +331,13 @@ static int append_at_end(struct sql_conn *c, struct sql_appending *a, bool known
 			return rc;
 		if (ours) {
 			/* the rows are one transaction: if the first is there, all are */
-			tell(a, a->sent_at, a->out->pad);
+			give_place(a, a->sent_at, a->out->pad);
 			return 0;
 		}
 		rc = grove__sql_as_expected(c, a, &w->end, d);
 		if (rc)
 			return rc;
-		tell(a, w->end.tail, a->nr && w->end.unfinished);
+		give_place(a, w->end.tail, a->nr && w->end.unfinished);
 		if (!a->nr)
 			return 0;
 		/* one row is a transaction by itself */

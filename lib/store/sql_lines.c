@@ -105,7 +105,7 @@ struct look {
 	struct sql_end end;
 };
 
-static int look(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+static int look_at_end(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	struct look *l = (struct look *)w;
 
@@ -116,7 +116,7 @@ int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
 		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	struct look k = { .work = grove__sql_reading_of(look, SQL_ONE, l), .log = grove__sql_log(l) };
+	struct look k = { .work = grove__sql_reading_of(look_at_end, SQL_ONE, l), .log = grove__sql_log(l) };
 	int rc = s->driver->work(s, &k.work, d);
 
 	if (rc)

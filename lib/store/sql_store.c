@@ -44,8 +44,8 @@ static int take_id(struct sql_conn *c, struct sql_row *row, uint8_t id[GROVE__SQ
 }
 
 /* GROVE__SQL_NONE: no such session. */
-static int find(struct sql_conn *c, const struct grove_key *key, uint8_t id[GROVE__SQL_ID],
-		struct grove_detail *d)
+static int find_log(struct sql_conn *c, const struct grove_key *key, uint8_t id[GROVE__SQL_ID],
+		    struct grove_detail *d)
 {
 	const struct sql_arg arg[] = { grove__sql_str(key->project), grove__sql_str(key->session),
 				       grove__sql_str(key->subpath) };
@@ -65,7 +65,7 @@ static int find_session(struct sql_conn *c, const struct grove_key *key, uint8_t
 {
 	struct grove_key session = { key->project, key->session, "" };
 
-	return find(c, &session, id, d);
+	return find_log(c, &session, id, d);
 }
 
 /* -------------------------------------------------------------- open, close */
@@ -92,7 +92,7 @@ static int create(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	 * The name is taken. If the connection broke during an earlier try, that try may
 	 * have been the one that took it: then the row has our id.
 	 */
-	rc = find(c, o->key, there, d);
+	rc = find_log(c, o->key, there, d);
 	if (rc < 0)
 		return rc;
 	return !rc && w->unknown && !memcmp(there, o->id, GROVE__SQL_ID) ? 0 : exists(c, o->key, d);
@@ -102,7 +102,7 @@ static int look_up(struct sql_conn *c, struct sql_work *w, struct grove_detail *
 {
 	struct opening *o = (struct opening *)w;
 
-	return find(c, o->key, o->id, d);
+	return find_log(c, o->key, o->id, d);
 }
 
 static int sql_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
@@ -355,7 +355,7 @@ static int remove_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 {
 	struct naming *n = (struct naming *)w;
 	struct copied subs;
-	int rc = find(c, n->from, n->id, d);
+	int rc = find_log(c, n->from, n->id, d);
 
 	/* an earlier try found it, and its end is unknown: it did remove it */
 	if (rc == GROVE__SQL_NONE && w->unknown && n->tried)
@@ -398,7 +398,7 @@ static int taken(struct sql_conn *c, const struct grove_key *key, bool *yes, str
 {
 	struct copied subs;
 	uint8_t id[GROVE__SQL_ID];
-	int rc = find(c, key, id, d);
+	int rc = find_log(c, key, id, d);
 
 	*yes = !rc;
 	if (rc != GROVE__SQL_NONE)
@@ -442,7 +442,7 @@ static int give_key(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const s
 static int renamed(struct sql_conn *c, const struct naming *n, bool *yes, struct grove_detail *d)
 {
 	uint8_t id[GROVE__SQL_ID];
-	int rc = n->work.unknown && n->tried ? find(c, n->to, id, d) : GROVE__SQL_NONE;
+	int rc = n->work.unknown && n->tried ? find_log(c, n->to, id, d) : GROVE__SQL_NONE;
 
 	*yes = !rc && !memcmp(id, n->id, GROVE__SQL_ID);
 	return rc == GROVE__SQL_NONE ? 0 : rc;
@@ -458,7 +458,7 @@ static int rename_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 
 	if (rc || done)
 		return rc;
-	rc = find(c, n->from, n->id, d);
+	rc = find_log(c, n->from, n->id, d);
 	if (!rc)
 		rc = grove__sql_lock(c, n->id, d);
 	if (!rc)

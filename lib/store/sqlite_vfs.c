@@ -75,7 +75,7 @@ static int do_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flag
 	return rc;
 }
 
-static void begin(void)
+static void register_vfs(void)
 {
 	plain = sqlite3_vfs_find(NULL);
 	if (!plain)
@@ -96,6 +96,6 @@ const char *grove__sqlite_vfs(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, begin);
+	pthread_once(&once, register_vfs);
 	return plain ? NAME : NULL;
 }

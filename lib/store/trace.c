@@ -37,7 +37,7 @@ static struct trace_log *log_of(struct grove_store_log *l)
 }
 
 __attribute__((format(printf, 3, 4)))
-static void tell(struct trace_store *t, const char *op, const char *fmt, ...)
+static void report(struct trace_store *t, const char *op, const char *fmt, ...)
 {
 	char rest[600], line[700];
 	va_list ap;
@@ -66,7 +66,7 @@ static int trace_open(struct grove_store *st, const struct grove_key *key, unsig
 	}
 	log->key = name.ptr;
 	rc = grove__log_open(&log->inner, t->inner, key, flags, d);
-	tell(t, "open", "%s flags=%u -> %d", log->key, flags, rc);
+	report(t, "open", "%s flags=%u -> %d", log->key, flags, rc);
 	if (rc) {
 		free(log->key);
 		free(log);
@@ -82,7 +82,7 @@ static void trace_close_log(struct grove_store_log *l)
 {
 	struct trace_log *log = log_of(l);
 
-	tell(store_of(l->store), "close", "%s", log->key);
+	report(store_of(l->store), "close", "%s", log->key);
 	grove__log_close(log->inner);
 	free(log->key);
 	free(log);
@@ -93,8 +93,8 @@ static int trace_stat(struct grove_store_log *l, struct grove_store_log_stat *ou
 {
 	int rc = grove__log_stat(log_of(l)->inner, out, d);
 
-	tell(store_of(l->store), "stat", "%s -> %d tail=%llu generation=%llu", log_of(l)->key, rc,
-	     (unsigned long long)out->tail, (unsigned long long)out->generation);
+	report(store_of(l->store), "stat", "%s -> %d tail=%llu generation=%llu", log_of(l)->key, rc,
+	       (unsigned long long)out->tail, (unsigned long long)out->generation);
 	return rc;
 }
 
@@ -103,9 +103,9 @@ static int trace_read(struct grove_store_log *l, uint64_t pos, uint64_t until, c
 {
 	int rc = grove__log_read(log_of(l)->inner, pos, until, buf, cap, run, d);
 
-	tell(store_of(l->store), "read", "%s pos=%llu until=%llu -> %d len=%zu%s%s", log_of(l)->key,
-	     (unsigned long long)pos, (unsigned long long)until, rc, run->len,
-	     run->open ? " open" : "", run->end ? " end" : "");
+	report(store_of(l->store), "read", "%s pos=%llu until=%llu -> %d len=%zu%s%s", log_of(l)->key,
+	       (unsigned long long)pos, (unsigned long long)until, rc, run->len,
+	       run->open ? " open" : "", run->end ? " end" : "");
 	return rc;
 }
 
@@ -114,8 +114,8 @@ static int trace_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, ch
 {
 	int rc = grove__log_fetch(log_of(l)->inner, pos, off, buf, len, d);
 
-	tell(store_of(l->store), "fetch", "%s pos=%llu off=%llu len=%zu -> %d", log_of(l)->key,
-	     (unsigned long long)pos, (unsigned long long)off, len, rc);
+	report(store_of(l->store), "fetch", "%s pos=%llu off=%llu len=%zu -> %d", log_of(l)->key,
+	       (unsigned long long)pos, (unsigned long long)off, len, rc);
 	return rc;
 }
 
@@ -126,9 +126,9 @@ static int trace_append(struct grove_store_log *l, const struct grove_store_reco
 	int64_t t0 = grove__sys_ticks_ns();
 	int rc = grove__log_append_on(log_of(l)->inner, rec, nr, expect, base, sync, out, d);
 
-	tell(store_of(l->store), "append", "%s nr=%zu expect=%lld sync=%d -> %d pos=%llu us=%lld",
-	     log_of(l)->key, nr, (long long)expect, (int)sync, rc, (unsigned long long)out->pos,
-	     (long long)(grove__sys_ticks_ns() - t0) / 1000);
+	report(store_of(l->store), "append", "%s nr=%zu expect=%lld sync=%d -> %d pos=%llu us=%lld",
+	       log_of(l)->key, nr, (long long)expect, (int)sync, rc, (unsigned long long)out->pos,
+	       (long long)(grove__sys_ticks_ns() - t0) / 1000);
 	return rc;
 }
 
@@ -136,7 +136,7 @@ static int trace_sync(struct grove_store_log *l, struct grove_detail *d)
 {
 	int rc = grove__log_sync(log_of(l)->inner, d);
 
-	tell(store_of(l->store), "sync", "%s -> %d", log_of(l)->key, rc);
+	report(store_of(l->store), "sync", "%s -> %d", log_of(l)->key, rc);
 	return rc;
 }
 
@@ -145,8 +145,8 @@ static int trace_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 {
 	int rc = grove__log_replace(log_of(l)->inner, pos, line, sync, d);
 
-	tell(store_of(l->store), "replace", "%s pos=%llu len=%zu -> %d", log_of(l)->key,
-	     (unsigned long long)pos, line.len, rc);
+	report(store_of(l->store), "replace", "%s pos=%llu len=%zu -> %d", log_of(l)->key,
+	       (unsigned long long)pos, line.len, rc);
 	return rc;
 }
 
@@ -155,8 +155,8 @@ static int trace_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 {
 	int rc = grove__log_rewrite(log_of(l)->inner, next, payload, expect, flags, d);
 
-	tell(store_of(l->store), "rewrite", "%s expect=%lld flags=%u -> %d", log_of(l)->key,
-	     (long long)expect, flags, rc);
+	report(store_of(l->store), "rewrite", "%s expect=%lld flags=%u -> %d", log_of(l)->key,
+	       (long long)expect, flags, rc);
 	return rc;
 }
 
@@ -165,8 +165,8 @@ static int trace_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, e
 {
 	int rc = grove__log_cut(log_of(l)->inner, pos, expect, sync, d);
 
-	tell(store_of(l->store), "cut", "%s pos=%llu -> %d", log_of(l)->key, (unsigned long long)pos,
-	     rc);
+	report(store_of(l->store), "cut", "%s pos=%llu -> %d", log_of(l)->key, (unsigned long long)pos,
+	       rc);
 	return rc;
 }
 
@@ -176,8 +176,8 @@ static int trace_update(struct grove_store_log *l, uint64_t pos, struct grove_sl
 {
 	int rc = grove__log_update(log_of(l)->inner, pos, was, rec, kind, sync, d);
 
-	tell(store_of(l->store), "update", "%s pos=%llu len=%zu -> %d", log_of(l)->key,
-	     (unsigned long long)pos, rec->line.len, rc);
+	report(store_of(l->store), "update", "%s pos=%llu len=%zu -> %d", log_of(l)->key,
+	       (unsigned long long)pos, rec->line.len, rc);
 	return rc;
 }
 
@@ -186,8 +186,8 @@ static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change
 {
 	int rc = grove__log_changes(log_of(l)->inner, since, fn, payload, d);
 
-	tell(store_of(l->store), "changes", "%s since=%llu -> %d", log_of(l)->key,
-	     (unsigned long long)since, rc);
+	report(store_of(l->store), "changes", "%s since=%llu -> %d", log_of(l)->key,
+	       (unsigned long long)since, rc);
 	return rc;
 }
 
@@ -199,8 +199,8 @@ static int trace_lease(struct grove_store_log *l, const char *owner, int64_t ms,
 		 : ms  ? grove__log_lease_renew(inner, ms, out, d)
 		       : grove__log_lease_release(inner, d);
 
-	tell(store_of(l->store), "lease", "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
-	     owner ? owner : out->owner, (long long)ms, rc, (unsigned long long)out->number);
+	report(store_of(l->store), "lease", "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
+	       owner ? owner : out->owner, (long long)ms, rc, (unsigned long long)out->number);
 	return rc;
 }
 
@@ -209,8 +209,8 @@ static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out,
 {
 	int rc = grove__log_lease_get(log_of(l)->inner, out, d);
 
-	tell(store_of(l->store), "lease_get", "%s owner=%.100s -> %d number=%llu", log_of(l)->key, out->owner,
-	     rc, (unsigned long long)out->number);
+	report(store_of(l->store), "lease_get", "%s owner=%.100s -> %d number=%llu", log_of(l)->key, out->owner,
+	       rc, (unsigned long long)out->number);
 	return rc;
 }
 
@@ -220,7 +220,7 @@ static int trace_list(struct grove_store *st, const char *project, int subs, gro
 	int rc = subs ? grove__store_list_subs(store_of(st)->inner, project, fn, payload, d)
 		      : grove__store_list(store_of(st)->inner, project, fn, payload, d);
 
-	tell(store_of(st), subs ? "list_subs" : "list", "project=%.100s -> %d", project ? project : "*", rc);
+	report(store_of(st), subs ? "list_subs" : "list", "project=%.100s -> %d", project ? project : "*", rc);
 	return rc;
 }
 
@@ -228,7 +228,7 @@ static int trace_remove(struct grove_store *st, const struct grove_key *key, str
 {
 	int rc = grove__store_remove(store_of(st)->inner, key, d);
 
-	tell(store_of(st), "remove", KEY " -> %d", KEY_OF(key), rc);
+	report(store_of(st), "remove", KEY " -> %d", KEY_OF(key), rc);
 	return rc;
 }
 
@@ -237,8 +237,8 @@ static int trace_rename(struct grove_store *st, const struct grove_key *from,
 {
 	int rc = grove__store_rename(store_of(st)->inner, from, to, d);
 
-	tell(store_of(st), "rename", KEY " to=%.100s/%.200s -> %d", KEY_OF(from), to->project,
-	     to->session, rc);
+	report(store_of(st), "rename", KEY " to=%.100s/%.200s -> %d", KEY_OF(from), to->project,
+	       to->session, rc);
 	return rc;
 }
 
@@ -247,7 +247,7 @@ static int trace_meta_get(struct grove_store_log *l, const char *name, struct gr
 {
 	int rc = grove__log_meta_get(log_of(l)->inner, name, out, d);
 
-	tell(store_of(l->store), "meta_get", "%s name=%.100s -> %d", log_of(l)->key, name, rc);
+	report(store_of(l->store), "meta_get", "%s name=%.100s -> %d", log_of(l)->key, name, rc);
 	return rc;
 }
 
@@ -256,8 +256,8 @@ static int trace_meta_put(struct grove_store_log *l, const char *name, struct gr
 {
 	int rc = grove__log_meta_put_on(log_of(l)->inner, name, value, expect, base, d);
 
-	tell(store_of(l->store), "meta_put", "%s name=%.100s expect=%lld -> %d", log_of(l)->key, name,
-	     (long long)expect, rc);
+	report(store_of(l->store), "meta_put", "%s name=%.100s expect=%lld -> %d", log_of(l)->key, name,
+	       (long long)expect, rc);
 	return rc;
 }
 
@@ -266,8 +266,8 @@ static int trace_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, gr
 {
 	int rc = grove__log_ids(log_of(l)->inner, pos, until, fn, payload, d);
 
-	tell(store_of(l->store), "ids", "%s pos=%llu until=%llu -> %d", log_of(l)->key,
-	     (unsigned long long)pos, (unsigned long long)until, rc);
+	report(store_of(l->store), "ids", "%s pos=%llu until=%llu -> %d", log_of(l)->key,
+	       (unsigned long long)pos, (unsigned long long)until, rc);
 	return rc;
 }
 
@@ -276,8 +276,8 @@ static int trace_attach_put(struct grove_store *st, const struct grove_key *key,
 {
 	int rc = grove__store_attach_put(store_of(st)->inner, key, name, bytes, d);
 
-	tell(store_of(st), "attach_put", KEY " name=%.100s len=%zu -> %d", KEY_OF(key), name,
-	     bytes.len, rc);
+	report(store_of(st), "attach_put", KEY " name=%.100s len=%zu -> %d", KEY_OF(key), name,
+	       bytes.len, rc);
 	return rc;
 }
 
@@ -286,7 +286,7 @@ static int trace_attach_get(struct grove_store *st, const struct grove_key *key,
 {
 	int rc = grove__store_attach_get(store_of(st)->inner, key, name, out, d);
 
-	tell(store_of(st), "attach_get", KEY " name=%.100s -> %d", KEY_OF(key), name, rc);
+	report(store_of(st), "attach_get", KEY " name=%.100s -> %d", KEY_OF(key), name, rc);
 	return rc;
 }
 
@@ -295,7 +295,7 @@ static int trace_attach_list(struct grove_store *st, const struct grove_key *key
 {
 	int rc = grove__store_attach_list(store_of(st)->inner, key, fn, payload, d);
 
-	tell(store_of(st), "attach_list", KEY " -> %d", KEY_OF(key), rc);
+	report(store_of(st), "attach_list", KEY " -> %d", KEY_OF(key), rc);
 	return rc;
 }
 
@@ -304,7 +304,7 @@ static int trace_survey(struct grove_store *st, grove_survey_fn *fn, void *paylo
 {
 	int rc = grove__store_survey(store_of(st)->inner, fn, payload, d);
 
-	tell(store_of(st), "survey", "-> %d", rc);
+	report(store_of(st), "survey", "-> %d", rc);
 	return rc;
 }
 

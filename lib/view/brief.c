@@ -28,7 +28,7 @@ struct brief {
 };
 
 /* Copies what is before a value that is replaced, and begins its reference. */
-static int begin(struct brief *b, struct grove_slice value, struct grove__out *o)
+static int begin_reference(struct brief *b, struct grove_slice value, struct grove__out *o)
 {
 	int rc = grove__buf_add(b->out, b->done, (size_t)(value.ptr - b->done));
 
@@ -77,7 +77,7 @@ static int refer_to_text(struct brief *b, struct grove_slice string, unsigned de
 	struct grove__out o;
 	int rc = b->pointers ? make_pointer(b, depth, &pointer) : 0;
 
-	rc = rc ? rc : begin(b, string, &o);
+	rc = rc ? rc : begin_reference(b, string, &o);
 	if (!rc) {
 		grove__out_slice(&o, "$ref", b->id);
 		if (b->pointers)
@@ -113,7 +113,7 @@ static int refer_to_media(struct brief *b, struct grove_slice string)
 	if (!rc)
 		rc = grove__js_base64_decode(&head, grove__slice(base64.ptr, base64.len < IMAGE_HEAD ? base64.len
 												  : IMAGE_HEAD));
-	rc = rc ? rc : begin(b, string, &o);
+	rc = rc ? rc : begin_reference(b, string, &o);
 	if (!rc) {
 		type = grove__media_type(grove__buf_slice(&head));
 		grove__out_number(&o, "$media", b->media++);
@@ -143,7 +143,7 @@ static int look_at_text(struct brief *b, struct grove_slice string, unsigned dep
 }
 
 /* Images are counted in the order of grove__media_find(). */
-static int look(struct brief *b, struct grove_slice value, unsigned depth)
+static int shorten_value(struct brief *b, struct grove_slice value, unsigned depth)
 {
 	struct grove_slice image = { NULL, 0 };
 	struct grove__json_iter it;
@@ -161,7 +161,7 @@ static int look(struct brief *b, struct grove_slice value, unsigned depth)
 	for (uint32_t i = 0; !rc && grove__json_next(&it); i++) {
 		b->at[depth].key = it.object ? it.key : grove__slice(NULL, 0);
 		b->at[depth].index = i;
-		rc = look(b, it.value, depth + 1);
+		rc = shorten_value(b, it.value, depth + 1);
 	}
 	return rc;
 }
@@ -173,7 +173,7 @@ static int shorten(struct brief *b, struct grove_slice value)
 	b->done = value.ptr;
 	if (b->max_text && b->max_text < TEXT_MIN)
 		b->max_text = TEXT_MIN;
-	rc = look(b, value, 0);
+	rc = shorten_value(b, value, 0);
 	if (!rc)
 		rc = grove__buf_add(b->out, b->done, (size_t)(value.ptr + value.len - b->done));
 	grove__buf_release(&b->text);

@@ -338,7 +338,7 @@ struct place {
 	size_t numbers, text_at, strings, texts;
 };
 
-static struct place place(const struct heads *h)
+static struct place place_now(const struct heads *h)
 {
 	return (struct place){ h->numbers.len, h->text_at.len, h->strings.len, h->texts.len };
 }
@@ -375,7 +375,7 @@ static int match_below(struct heads *h, struct shapes *s, uint32_t row, uint32_t
 		       const char *end, uint32_t *shape)
 {
 	uint32_t before = 0, at = *list_below(h, s, node);
-	struct place start = place(h);
+	struct place start = place_now(h);
 
 	for (unsigned i = 0; at && i < TRIED; i++, before = at, at = h->node[at].next) {
 		/* a copy, because filling it may add nodes */

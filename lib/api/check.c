@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* Finds a log of a root: by its path if it has one, otherwise by its key. */
-static int place(struct grove *g, struct grove__root *root, const struct grove_key *key,
-		 struct grove__where *out, struct grove_detail *d)
+static int locate_log(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		      struct grove__where *out, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = grove__store_describe(root->store, key, &path) ? grove__fail_nomem(d) : 0;
@@ -84,7 +84,7 @@ static int visit_key(void *payload, struct grove__root *root, const struct grove
 	if (rc <= 0)
 		return rc ? grove__fail_nomem(v->d) : 0;
 	grove__fail_clear(v->d);
-	rc = place(v->g, root, key, &at, v->d);
+	rc = locate_log(v->g, root, key, &at, v->d);
 	if (!rc)
 		rc = v->one(v, &at);
 	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || v->d->code != rc)

@@ -29,7 +29,7 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 }
 
 /* A callback that searches with the handle that calls it would pull the results from under it. */
-static int begin(struct grove_search *s, struct grove_detail *d)
+static int enter_search(struct grove_search *s, struct grove_detail *d)
 {
 	grove__fail_clear(d);
 	if (s->busy)
@@ -41,7 +41,7 @@ static int begin(struct grove_search *s, struct grove_detail *d)
 int grove_search_refresh(struct grove_search *s)
 {
 	struct grove_detail d;
-	int rc = begin(s, &d);
+	int rc = enter_search(s, &d);
 
 	if (!rc) {
 		rc = grove__search_refresh_some(s, &d);
@@ -55,7 +55,7 @@ int grove_search_run(struct grove_search *s, const char *query,
 {
 	struct grove_search_options o;
 	struct grove_detail d;
-	int rc = begin(s, &d);
+	int rc = enter_search(s, &d);
 
 	*out = NULL;
 	if (!rc) {

@@ -227,7 +227,7 @@ static int look_closely(struct grove__history_db *h, struct grove_detail *d)
 }
 
 /* All of it in one snapshot: somebody may be creating the tables right now. */
-static int look(struct grove__history_db *h, struct grove_detail *d)
+static int examine(struct grove__history_db *h, struct grove_detail *d)
 {
 	bool alone = sqlite3_get_autocommit(h->db) != 0;
 	int rc = alone ? grove__history_db_exec(h, "BEGIN", d) : 0;
@@ -243,7 +243,7 @@ int grove__history_db_refresh(struct grove__history_db *h, struct grove_detail *
 {
 	int now, rc = ask_number(h, "PRAGMA schema_version", &now, d);
 
-	return rc || now == h->schema_version ? rc : look(h, d);
+	return rc || now == h->schema_version ? rc : examine(h, d);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -358,10 +358,10 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 		sqlite3_db_config(h->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (has_wal(path))
 		sqlite3_db_config(h->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	rc = look(h, d);
+	rc = examine(h, d);
 	if (rc == GROVE_EACCESS && mode == HISTORY_READ && !has_wal(path) &&
 	    !open_still(h, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX))
-		rc = look(h, d);
+		rc = examine(h, d);
 	if (!rc && mode == HISTORY_READ)
 		rc = grove__history_db_exec(h, "PRAGMA query_only=1; PRAGMA cache_size=-32768", d);
 	if (!rc && mode == HISTORY_WRITE) {
@@ -394,7 +394,7 @@ int grove__history_db_create(struct grove__history_db *h, unsigned layout, struc
 {
 	int rc = grove__history_db_exec(h, layout ? create_counted : create_plain, d);
 
-	return rc ? rc : look(h, d);
+	return rc ? rc : examine(h, d);
 }
 
 int grove__history_db_upgrade(struct grove__history_db *h, struct grove_detail *d)
@@ -402,5 +402,5 @@ int grove__history_db_upgrade(struct grove__history_db *h, struct grove_detail *
 	int rc = grove__history_db_exec(h, ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS
 					"INSERT INTO history_fts(history_fts) VALUES ('rebuild');", d);
 
-	return rc ? rc : look(h, d);
+	return rc ? rc : examine(h, d);
 }

@@ -119,7 +119,7 @@ static int prepare_all(struct grove_history *h, struct grove_detail *d)
 }
 
 /* Begins one snapshot for all statements. Returns 1 if there is nothing to read. */
-static int begin(struct grove_history *h, struct grove_detail *d)
+static int begin_reading(struct grove_history *h, struct grove_detail *d)
 {
 	int rc;
 
@@ -324,7 +324,7 @@ static int begin_answer(struct grove_history *h, struct answer *a, struct grove_
 {
 	grove__arena_init(&a->texts);
 	pthread_mutex_lock(&h->reading);
-	return begin(h, d);
+	return begin_reading(h, d);
 }
 
 /* Ends it with its results; `rc` is what came of looking for them. */

@@ -181,7 +181,7 @@ static int cmp_splice(const void *va, const void *vb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static int put(struct grove_buf *out, const struct splice *s, const char *name)
+static int put_splice(struct grove_buf *out, const struct splice *s, const char *name)
 {
 	int rc = 0;
 
@@ -218,7 +218,7 @@ static int apply(struct grove_buf *out, struct plan *pl, struct grove_slice obje
 		assert(s->at >= p); /* else two changes touch each other */
 		rc = grove__buf_add(out, p, (size_t)(s->at - p));
 		if (!rc && s->put)
-			rc = put(out, s, last_name(s->put));
+			rc = put_splice(out, s, last_name(s->put));
 		p = s->at + s->cut;
 	}
 	return rc ? rc : grove__buf_add(out, p, (size_t)(object.ptr + object.len - p));

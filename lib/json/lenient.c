@@ -92,7 +92,7 @@ const struct grove__json_line *grove__json_lenient_line(const struct grove__json
 }
 
 /* The bytes from `pos` on that are at hand; none at the end of the input. */
-static int look(struct grove__json_lenient *l, uint64_t pos, struct grove_slice *out)
+static int bytes_at(struct grove__json_lenient *l, uint64_t pos, struct grove_slice *out)
 {
 	if (pos < l->window_pos || pos >= l->window_pos + l->window_len) {
 		int rc = l->source(l->payload, pos, l->window, WINDOW, &l->window_len);
@@ -132,7 +132,7 @@ static int skip_space(struct grove__json_lenient *l)
 	for (;;) {
 		struct grove_slice s;
 		size_t i = 0;
-		int rc = look(l, l->at.pos, &s);
+		int rc = bytes_at(l, l->at.pos, &s);
 
 		if (rc)
 			return rc;
@@ -170,7 +170,7 @@ static int skip_line(struct grove__json_lenient *l, struct grove__json_lost *los
 	for (;;) {
 		struct grove_slice s;
 		size_t i = 0;
-		int rc = look(l, l->at.pos, &s);
+		int rc = bytes_at(l, l->at.pos, &s);
 
 		if (rc)
 			return rc;
@@ -207,7 +207,7 @@ static int read_value(struct grove__json_lenient *l, struct place *end)
 	while (state == JSON_STREAM_MORE) {
 		struct grove_slice s;
 		size_t used;
-		int rc = look(l, end->pos, &s);
+		int rc = bytes_at(l, end->pos, &s);
 
 		if (rc)
 			return rc;
@@ -277,7 +277,7 @@ static int find_doomed(struct grove__json_lenient *l, uint64_t pos, uint64_t end
 	while (pos < end && !rc) {
 		struct grove_slice s;
 
-		rc = look(l, pos, &s);
+		rc = bytes_at(l, pos, &s);
 		if (rc || !s.len)
 			break;
 		for (size_t i = 0; i < s.len && pos < end && !rc; i++)

@@ -79,7 +79,7 @@ void grove__out_expect(struct grove__out *o, size_t len)
 }
 
 /* Up to where a value begins; 0 if it may be written. */
-static int begin(struct grove__out *o, const char *key)
+static int begin_value(struct grove__out *o, const char *key)
 {
 	if (o->rc)
 		return o->rc;
@@ -96,7 +96,7 @@ static int begin(struct grove__out *o, const char *key)
 
 void grove__out_open(struct grove__out *o, const char *key, char how)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__buf_add_char(o->to, how));
 	o->comma = false;
 }
@@ -128,7 +128,7 @@ void grove__out_string(struct grove__out *o, const char *key, const char *text)
 
 void grove__out_slice(struct grove__out *o, const char *key, struct grove_slice text)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, text.ptr ? grove__json_put_string(o->to, text)
 				  : grove__buf_add(o->to, "null", 4));
 }
@@ -147,30 +147,30 @@ void grove__out_raw_if(struct grove__out *o, const char *key, const char *json)
 
 void grove__out_number(struct grove__out *o, const char *key, uint64_t n)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__json_put_uint(o->to, n));
 }
 
 void grove__out_double(struct grove__out *o, const char *key, double d)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__json_put_double(o->to, d));
 }
 
 void grove__out_bool(struct grove__out *o, const char *key, bool yes)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__buf_add_str(o->to, yes ? "true" : "false"));
 }
 
 void grove__out_time(struct grove__out *o, const char *key, int64_t ms)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__json_put_time(o->to, ms));
 }
 
 void grove__out_raw(struct grove__out *o, const char *key, struct grove_slice json)
 {
-	if (!begin(o, key))
+	if (!begin_value(o, key))
 		wrote(o, grove__json_put_raw(o->to, json));
 }

@@ -61,14 +61,14 @@ struct freezing {
 	uint64_t ids[BATCH];
 };
 
-static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
+static int write_at(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 {
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
 }
 
 static int put_names(struct freezing *f)
 {
-	int rc = put(f, f->ice->names + f->ice->names_len, f->names.ptr, f->names.len);
+	int rc = write_at(f, f->ice->names + f->ice->names_len, f->names.ptr, f->names.len);
 
 	f->ice->names_len += f->names.len;
 	grove__buf_clear(&f->names);
@@ -101,7 +101,7 @@ static int freeze_ids(struct freezing *f, const struct grove__spine *s, const ui
 		for (size_t i = 0; i < n && !rc; i++)
 			rc = add_name(f, grove__ice_pointer(s->base, id[from + i]), &f->ids[i]);
 		if (!rc)
-			rc = put(f, at + from * sizeof(*id), f->ids, n * sizeof(*id));
+			rc = write_at(f, at + from * sizeof(*id), f->ids, n * sizeof(*id));
 	}
 	return rc;
 }
@@ -121,7 +121,7 @@ static int freeze_blocks(struct freezing *f, const struct grove__spine *s)
 		rc = freeze_ids(f, s, b->id, used, at + (uint64_t)((char *)b->id - (char *)b->pos));
 		arrays_of(b, all);
 		for (size_t k = 0; k < ARRAYS && !rc; k++)
-			rc = put(f, at + (uint64_t)(all[k].ptr - (char *)b->pos), all[k].ptr, used * all[k].width);
+			rc = write_at(f, at + (uint64_t)(all[k].ptr - (char *)b->pos), all[k].ptr, used * all[k].width);
 	}
 	return rc;
 }
@@ -134,13 +134,13 @@ static int freeze_lists(struct freezing *f, const struct grove__spine *s)
 	for (size_t i = 0; i < s->nr_pending && !rc; i++) {
 		row = (struct named_row){ .row = s->pending[i].row };
 		rc = add_name(f, s->pending[i].parent, &row.a);
-		rc = rc ? rc : put(f, f->ice->pending + i * sizeof(row), &row, sizeof(row));
+		rc = rc ? rc : write_at(f, f->ice->pending + i * sizeof(row), &row, sizeof(row));
 	}
 	for (size_t i = 0; i < s->nr_labels && !rc; i++) {
 		row = (struct named_row){ .row = s->labels[i].row };
 		rc = add_name(f, s->labels[i].target, &row.a);
 		rc = rc ? rc : add_name(f, s->labels[i].text, &row.b);
-		rc = rc ? rc : put(f, f->ice->labels + i * sizeof(row), &row, sizeof(row));
+		rc = rc ? rc : write_at(f, f->ice->labels + i * sizeof(row), &row, sizeof(row));
 	}
 	return rc;
 }
@@ -185,7 +185,7 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 	ice->nr_duplicates = s->nr_duplicates;
 	lay_out(ice, s, slots, at);
 	rc = freeze_blocks(f, s);
-	rc = rc ? rc : put(f, ice->slots, s->ids.slots, slots * sizeof(*s->ids.slots));
+	rc = rc ? rc : write_at(f, ice->slots, s->ids.slots, slots * sizeof(*s->ids.slots));
 	rc = rc ? rc : freeze_lists(f, s);
 	rc = rc ? rc : add_name(f, s->name, &ice->name);
 	rc = rc ? rc : add_name(f, s->weak_name, &ice->weak_name);

@@ -19,7 +19,7 @@ grove__sys_fault_fn *grove__sys_fault;
 grove__sys_told_fn *grove__sys_told;
 
 /* Tells tests what happened to one name, or to two. */
-static void tell(const char *call, int fd, const char *path, const char *to)
+static void tell_tests(const char *call, int fd, const char *path, const char *to)
 {
 	if (grove__sys_told)
 		grove__sys_told(&(struct grove__sys_deed){ .call = call, .fd = fd, .path = path,
@@ -44,7 +44,7 @@ int grove__sys_open(const char *path, int flags, unsigned mode, int *fd)
 	if (*fd < 0)
 		return -errno;
 	if (flags & O_CREAT)
-		tell("create", *fd, path, NULL);
+		tell_tests("create", *fd, path, NULL);
 	return 0;
 }
 
@@ -320,7 +320,7 @@ int grove__sys_datasync(int fd)
 	while (grove__sys_faulty("fdatasync") || fdatasync(fd))
 		if (errno != EINTR)
 			return -errno;
-	tell("sync", fd, NULL, NULL);
+	tell_tests("sync", fd, NULL, NULL);
 	return 0;
 }
 
@@ -330,7 +330,7 @@ int grove__sys_sync(int fd)
 	while (grove__sys_faulty("fsync") || fsync(fd))
 		if (errno != EINTR)
 			return -errno;
-	tell("sync", fd, NULL, NULL);
+	tell_tests("sync", fd, NULL, NULL);
 	return 0;
 }
 
@@ -361,7 +361,7 @@ int grove__sys_rename(const char *from, const char *to)
 {
 	if (grove__sys_faulty("rename") || rename(from, to))
 		return -errno;
-	tell("rename", -1, from, to);
+	tell_tests("rename", -1, from, to);
 	return 0;
 }
 
@@ -375,7 +375,7 @@ static int rename_dir(const char *from, const char *to)
 	if (errno != ENOENT)
 		return -errno;
 	if (!rename(from, to)) {
-		tell("rename", -1, from, to);
+		tell_tests("rename", -1, from, to);
 		return 0;
 	}
 	return errno == ENOTEMPTY || errno == ENOTDIR ? -EEXIST : -errno;
@@ -390,7 +390,7 @@ int grove__sys_rename_new(const char *from, const char *to)
 		return -errno;
 	if (!grove__sys_faulty("renameat2") &&
 	    !renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) {
-		tell("rename", -1, from, to);
+		tell_tests("rename", -1, from, to);
 		return 0;
 	}
 	if (errno != EINVAL && errno != ENOSYS)
@@ -406,7 +406,7 @@ int grove__sys_link(const char *from, const char *to)
 {
 	if (grove__sys_faulty("link") || link(from, to))
 		return -errno;
-	tell("link", -1, from, to);
+	tell_tests("link", -1, from, to);
 	return 0;
 }
 
@@ -414,7 +414,7 @@ int grove__sys_unlink(const char *path)
 {
 	if (grove__sys_faulty("unlink") || unlink(path))
 		return -errno;
-	tell("unlink", -1, path, NULL);
+	tell_tests("unlink", -1, path, NULL);
 	return 0;
 }
 
@@ -422,7 +422,7 @@ int grove__sys_rmdir(const char *path)
 {
 	if (grove__sys_faulty("rmdir") || rmdir(path))
 		return -errno;
-	tell("rmdir", -1, path, NULL);
+	tell_tests("rmdir", -1, path, NULL);
 	return 0;
 }
 
@@ -443,7 +443,7 @@ int grove__sys_mkdirs(const char *path, unsigned mode)
 			continue;
 		part[i] = '\0';
 		if (!mkdir(part, mode)) {
-			tell("mkdir", -1, part, NULL);
+			tell_tests("mkdir", -1, part, NULL);
 		} else if (errno != EEXIST) {
 			/* a parent that we may not inspect can still exist */
 			struct stat st;

@@ -9,7 +9,7 @@
 
 #define FIRST_ROOM 64
 
-static struct grove__table_node **place(const struct grove__table *t, uint64_t hash)
+static struct grove__table_node **bucket_of(const struct grove__table *t, uint64_t hash)
 {
 	return &t->at[hash & (t->room - 1)];
 }
@@ -24,7 +24,7 @@ static int grow(struct grove__table *t)
 		return GROVE_ENOMEM;
 	for (size_t i = 0; i < t->room; i++)
 		for (n = t->at[i]; n; n = next) {
-			struct grove__table_node **p = place(&more, n->hash);
+			struct grove__table_node **p = bucket_of(&more, n->hash);
 
 			next = n->next;
 			n->next = *p;
@@ -42,7 +42,7 @@ int grove__table_add(struct grove__table *t, struct grove__table_node *node)
 
 	if (t->nr >= t->room && grow(t))
 		return GROVE_ENOMEM;
-	p = place(t, node->hash);
+	p = bucket_of(t, node->hash);
 	node->next = *p;
 	*p = node;
 	t->nr++;
@@ -51,7 +51,7 @@ int grove__table_add(struct grove__table *t, struct grove__table_node *node)
 
 void grove__table_remove(struct grove__table *t, struct grove__table_node *node)
 {
-	struct grove__table_node **p = place(t, node->hash);
+	struct grove__table_node **p = bucket_of(t, node->hash);
 
 	while (*p != node)
 		p = &(*p)->next;
@@ -61,7 +61,7 @@ void grove__table_remove(struct grove__table *t, struct grove__table_node *node)
 
 struct grove__table_node *grove__table_first(const struct grove__table *t, uint64_t hash)
 {
-	struct grove__table_node *n = t->room ? *place(t, hash) : NULL;
+	struct grove__table_node *n = t->room ? *bucket_of(t, hash) : NULL;
 
 	while (n && n->hash != hash)
 		n = n->next;

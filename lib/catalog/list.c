@@ -8,6 +8,7 @@
 #include "catalog/list_text.h"
 #include "digest/catalog.h"
 #include "digest/shape.h"
+#include "find/find.h"
 
 #include "base/array.h"
 #include "js/js.h"

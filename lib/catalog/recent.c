@@ -16,6 +16,7 @@
 #include "digest/catalog.h"
 #include "catalog/list.h"
 #include "digest/read.h"
+#include "find/find.h"
 
 #include "base/array.h"
 

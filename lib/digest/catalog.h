@@ -8,7 +8,7 @@
 #ifndef GROVE_DIGEST_CATALOG_H
 #define GROVE_DIGEST_CATALOG_H
 
-#include "session/session.h"
+#include "world/world.h"
 #include "sys/state.h"
 
 enum grove__chapter {

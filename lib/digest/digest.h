@@ -4,7 +4,7 @@
 #ifndef GROVE_DIGEST_DIGEST_H
 #define GROVE_DIGEST_DIGEST_H
 
-#include "session/session.h"
+#include "world/world.h"
 
 struct grove__digest {
 	const struct grove__dialect *dialect;

@@ -9,7 +9,7 @@
 #ifndef GROVE_DIGEST_SCAN_H
 #define GROVE_DIGEST_SCAN_H
 
-#include "session/session.h"
+#include "world/world.h"
 
 /* Belongs to one thread, and reads one log after the other. */
 struct grove__scan {

@@ -2,15 +2,10 @@
  * digest/shape.c: what only the tree of a session shows, for a long list.
  *
  * The reading that makes a list finds it for a regular log, see outline.h. Any other
- * session is loaded as if it were opened, but by a thread of the list: so no
- * progress is reported, and the image is not kept, since the result goes into the
- * catalog.
+ * session is loaded as if it were opened, but by a thread of the list: so no progress
+ * is reported, and the image is not kept, since the result goes into the catalog.
  */
-#include "digest/catalog.h"
 #include "digest/shape.h"
-#include "session/leaf.h"
-
-#include <stdlib.h>
 
 struct packed {
 	uint64_t entries, branches, compactions, malformed;
@@ -142,48 +137,41 @@ static int read_labels(const struct grove__spine *sp, struct grove__arena *tmp, 
 	return rc;
 }
 
-/* Makes a handle that is only good for its image and its leaf. */
-static int load(struct grove *g, const struct grove__digest_one *x, struct grove_session **out,
-		struct grove_detail *d)
+/* Finds where the conversation ends: where a value in the store says, or by the model. */
+static int find_leaf(struct grove__image *im, struct grove_store_log *log, const char *name, uint32_t *leaf,
+		     struct grove_detail *d)
 {
-	const struct grove__log_at *t = x->task;
-	struct grove_key key = { t->project, t->session, t->sub };
-	struct grove_session *s = grove__session_alloc(g);
-	int rc;
+	struct grove__own_file own;
+	struct grove__chain_ask ask = { .own_file = grove__dialect_own_file(im->dialect, name, NULL, &own) };
+	struct grove_buf value = GROVE_BUF_INIT;
+	struct grove__chain_walk w;
+	const char *kept = NULL;
+	int rc = 0;
 
-	*out = s;
-	if (!s)
-		return grove__fail_nomem(d);
-	s->at.dialect = x->l.dialect;
-	s->at.project = strdup(t->project);
-	s->at.session = strdup(*t->sub ? t->sub : t->session);
-	s->at.path = t->is_file ? strdup(t->path) : NULL;
-	if (!s->at.project || !s->at.session || (t->is_file && !s->at.path))
-		return grove__fail_nomem(d);
-	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_STORE_READ, d);
+	*leaf = GROVE_NO_ENTRY;
+	if (grove__log_has_changes(log))
+		rc = grove__log_meta_get(log, GROVE__KEPT_LEAF, &value, d);
+	rc = rc == GROVE_ENOTFOUND ? 0 : rc;
 	if (!rc)
-		rc = grove__image_open(&(struct grove__image_source){ .log = s->log, .dialect = s->at.dialect,
-								      .path = s->at.path, .cache = g->cache,
-								      .read_cache_only = true },
-				       &s->image, d);
-	if (!rc)
-		rc = grove__kept_leaf(s, d);
-	return rc < 0 ? rc : 0;
+		kept = grove__image_kept_leaf(&value, im->tail);
+	if (kept)
+		*leaf = grove__spine_find(im->spine, im->spine->nr, grove__slice_str(kept));
+	if (!rc && *leaf == GROVE_NO_ENTRY && !(kept && !strcmp(kept, GROVE_ROOT))) {
+		if (grove__model_is_path(im->dialect)) {
+			*leaf = grove__tree_last(im->spine);
+		} else if (!(rc = grove__model_walk(im, im->spine->nr, &ask, &w, d))) {
+			*leaf = w.leaf;
+			grove__walk_release(&w);
+		}
+	}
+	grove__buf_release(&value);
+	return rc;
 }
 
-static int read_shape(const struct grove__digest_one *x, struct grove_session *s,
-		      struct grove__arena *tmp, struct grove__shape *out, bool *same)
+static int read_shape(struct grove__image *im, uint32_t leaf, struct grove__arena *tmp, struct grove__shape *out)
 {
-	const struct grove__image *im = s->image;
-	struct grove_store_log_stat st;
-	uint32_t leaf;
-
-	if (grove__session_find_leaf(s, &leaf, NULL))
-		return GROVE_ENOMEM;
-	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
-		grove__log_is_still(&st, &x->st, true);
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
-	count(im->spine, s->at.dialect, out);
+	count(im->spine, im->dialect, out);
 	if (read_labels(im->spine, tmp, out))
 		return GROVE_ENOMEM;
 	if (leaf == GROVE_NO_ENTRY || !grove__spine_id(im->spine, leaf))
@@ -192,11 +180,34 @@ static int read_shape(const struct grove__digest_one *x, struct grove_session *s
 	return out->leaf ? 0 : GROVE_ENOMEM;
 }
 
+static int load_shape(struct grove *g, const struct grove__digest_one *x, struct grove__arena *tmp,
+		      struct grove__shape *out, bool *same, struct grove_detail *d)
+{
+	const struct grove__log_at *t = x->task;
+	const char *slash = strrchr(t->sub, '/'), *name = slash ? slash + 1 : *t->sub ? t->sub : t->session;
+	struct grove_key key = { t->project, t->session, t->sub };
+	struct grove__image_source src = { .dialect = x->l.dialect, .path = t->is_file ? t->path : NULL,
+					   .cache = g->cache, .read_cache_only = true };
+	struct grove__image *im = NULL;
+	struct grove_store_log_stat st;
+	uint32_t leaf;
+	int rc = grove__log_open(&src.log, t->root->store, &key, GROVE_STORE_READ, d);
+
+	rc = rc ? rc : grove__image_open(&src, &im, d);
+	rc = rc ? rc : find_leaf(im, src.log, name, &leaf, d);
+	if (!rc && read_shape(im, leaf, tmp, out))
+		rc = grove__fail_nomem(d);
+	*same = !rc && t->is_file && !grove__log_stat(src.log, &st, NULL) && im->tail <= st.tail &&
+		grove__log_is_still(&st, &x->st, true);
+	grove__image_unref(im);
+	grove__log_close(src.log);
+	return rc;
+}
+
 int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__digest_one *x,
 		    struct grove__arena *tmp, struct grove__shape *out, struct grove_detail *d)
 {
 	struct grove_buf packed = GROVE_BUF_INIT;
-	struct grove_session *s;
 	struct grove_slice bytes;
 	bool same = false;
 	int rc;
@@ -208,13 +219,10 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 	if (x->task->is_file && grove__catalog_find(c, CHAPTER_SHAPE, x->task->path, &x->st, tmp, &bytes) &&
 	    unpack(bytes, x->l.dialect, out))
 		return 0;
-	rc = load(g, x, &s, d);
-	if (!rc && read_shape(x, s, tmp, out, &same))
-		rc = grove__fail_nomem(d);
+	rc = load_shape(g, x, tmp, out, &same, d);
 	/* a file that changed meanwhile is not remembered */
-	if (!rc && same && !pack(out, x->l.dialect, &packed))
+	if (same && !pack(out, x->l.dialect, &packed))
 		grove__catalog_put(c, CHAPTER_SHAPE, x->task->path, &x->st, grove__buf_slice(&packed));
 	grove__buf_release(&packed);
-	grove__session_unref(s);
 	return rc;
 }

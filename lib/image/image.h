@@ -131,7 +131,8 @@ struct grove__image *grove__image_ref(struct grove__image *im);
 void grove__image_unref(struct grove__image *im);
 /* Returns the name of the session from its slot, its header or its entries, or NULL. */
 const char *grove__image_name(const struct grove__image *im);
-/* Returns the id in the value "leaf" if it was stored for a log with this tail, else NULL. */
+#define GROVE__KEPT_LEAF "leaf"
+/* Returns the id in the value of this name if it was stored for a log with this tail, else NULL. */
 const char *grove__image_kept_leaf(const struct grove_buf *value, uint64_t tail);
 
 /*

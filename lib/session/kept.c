@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 
-#define LEAF "leaf"
 #define TRIES 16
 
 bool grove__kept_has_values(const struct grove_session *s)
@@ -47,7 +46,7 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 		return 0;
 	/* a missing value is not an error: the caller may have another one to report */
 	grove__fail_clear(&own);
-	rc = grove__log_meta_get(s->log, LEAF, &value, &own);
+	rc = grove__log_meta_get(s->log, GROVE__KEPT_LEAF, &value, &own);
 	if (rc && rc != GROVE_ENOTFOUND && d)
 		*d = own;
 	if (!rc || rc == GROVE_ENOTFOUND) {
@@ -78,9 +77,9 @@ static int put_leaf(struct grove_session *s, const char *id, bool exact, bool *a
 
 	*again = false;
 	if (!rc && exact)
-		rc = grove__log_meta_put_on(s->log, LEAF, grove__buf_slice(&value), s->image->tail, s->image->base, d);
+		rc = grove__log_meta_put_on(s->log, GROVE__KEPT_LEAF, grove__buf_slice(&value), s->image->tail, s->image->base, d);
 	else if (!rc)
-		rc = grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
+		rc = grove__log_meta_put(s->log, GROVE__KEPT_LEAF, grove__buf_slice(&value), d);
 	/* an exact move happened at its revision, and a later append may end it */
 	if (!rc && !exact)
 		rc = grove__log_stat(s->log, &st, d);

@@ -79,6 +79,9 @@ static int ask_all(const struct stage *st, struct grove_search *s)
 	rc = rc ? rc : ask(s, claude ? "a2" : "again", &o[2], NULL);
 	rc = rc ? rc : ask(s, claude ? "bash" : "ls", &o[3], NULL);
 	rc = rc ? rc : ask(s, "name", &o[4], NULL);
+	/* these words are in no one message, and one is nowhere; in the second, sessions are asked about a role */
+	rc = rc ? rc : ask(s, claude ? "what of u1 and a2 and xyzzy " : "what of one branch and xyzzy ", NULL, NULL);
+	rc = rc ? rc : ask(s, "oneWord more ls", &o[1], NULL);
 	/* nothing has this: another word is near */
 	rc = rc ? rc : ask(s, claude ? "nmae" : "brnach ", NULL, NULL);
 	rc = rc ? rc : ask(s, "o", &page, &cursor);

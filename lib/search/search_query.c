@@ -629,9 +629,15 @@ bool grove__search_query_is_words(const struct grove__search_query *q)
 	return !q->re;
 }
 
-/* BM25 with a fixed average length of 100 words, and each word once */
+/*
+ * BM25 with a fixed average length of 100 words, and each word once. Texts that are about as
+ * long are equally good, so that the newest of them comes first.
+ */
 static double score_one(uint64_t words)
 {
+	for (uint64_t about = 16; about <= words; about *= 2)
+		if (words < 2 * about)
+			words = about;
 	return 2.2 / (1 + 1.2 * (0.25 + 0.75 * (double)words / 100));
 }
 

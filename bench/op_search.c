@@ -80,17 +80,14 @@ static double text_bytes(struct grove *g, const struct grove_search *s)
 	return sum;
 }
 
-/* Words at even steps of the logarithm of how many texts, or parts of logs, have them. */
+/* Words at even steps of the logarithm of how many parts of logs have them. */
 static int choose(sqlite3 *db, struct words *w)
 {
 	sqlite3_stmt *st = NULL;
 	double most;
 	int bad = sqlite3_exec(db, "CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, words, row);"
-				   "CREATE VIRTUAL TABLE temp.called USING fts5vocab(main, calls, row);"
-				   "CREATE VIRTUAL TABLE temp.answered USING fts5vocab(main, results, row);"
-				   "CREATE TEMP TABLE frequency AS SELECT term, sum(doc) AS doc FROM "
-				   "(SELECT * FROM said UNION ALL SELECT * FROM called UNION ALL SELECT * FROM answered) "
-				   "WHERE length(term) > 1 GROUP BY term ORDER BY doc, term;"
+				   "CREATE TEMP TABLE frequency AS SELECT term, doc FROM said "
+				   "WHERE length(term) > 1 ORDER BY doc, term;"
 				   "CREATE INDEX temp.by_doc ON frequency(doc)", NULL, NULL, NULL);
 
 	if (bad || number(db, "SELECT max(doc) FROM frequency", &most))

@@ -3,8 +3,8 @@
  *
  * You get it with <grove.h>, which has the rules that apply to all of it.
  *
- * For JSON that the library gave you, or that you know to be valid. These calls do not
- * check the grammar; on invalid JSON they never read outside the text, but may find
+ * For JSON that the library gave you, or that you know to be valid, as grove_json_check()
+ * finds out. The other calls do not check the grammar; on invalid JSON they never read outside the text, but may find
  * anything in it. A value is a slice of the text; a string includes its quotes.
  */
 #ifndef GROVE_JSON_H
@@ -16,6 +16,13 @@
 extern "C" {
 #endif
 
+#define GROVE_JSON_DEPTH 512     /* of brackets within each other */
+/*
+ * Checks that a text is one JSON value in UTF-8, at most GROVE_JSON_DEPTH deep. *value gets
+ * it without the white space around it, and *at where the text goes wrong; both may be NULL.
+ * Returns 0, GROVE_EJSON or GROVE_ENOMEM.
+ */
+GROVE_API int grove_json_check(struct grove_slice text, struct grove_slice *value, uint64_t *at);
 /*
  * Finds the member `name` of an object, the last one of that name. Returns 1, or 0 if
  * there is none or `object` is not an object.

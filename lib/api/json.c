@@ -6,7 +6,9 @@
  */
 #include <grove/json.h>
 
+#include "base/utf8.h"
 #include "json/escape.h"
+#include "json/scan.h"
 #include "json/value.h"
 
 static struct grove_slice trim(struct grove_slice v)
@@ -18,6 +20,59 @@ static struct grove_slice trim(struct grove_slice v)
 	while (v.len && grove__json_is_space(v.ptr[v.len - 1]))
 		v.len--;
 	return v;
+}
+
+/* Returns how much of a text is not nested too deeply: up to the first bracket that is. */
+static size_t shallow(struct grove_slice text)
+{
+	unsigned depth = 0;
+	bool in_string = false;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (c == '"')
+			in_string = !in_string;
+		else if (in_string)
+			i += c == '\\';
+		else if ((c == '[' || c == '{') && ++depth > GROVE_JSON_DEPTH)
+			return i;
+		else if ((c == ']' || c == '}') && depth)
+			depth--;
+	}
+	return text.len;
+}
+
+int grove_json_check(struct grove_slice text, struct grove_slice *value, uint64_t *at)
+{
+	struct grove__json_want nothing;
+	struct grove__json_stream *s;
+	size_t used = 0;
+	int rc;
+
+	if (at)
+		*at = 0;
+	if (!text.len || !grove__utf8_valid(text))
+		return GROVE_EJSON;
+	grove__json_want_init(&nothing, NULL, 0);
+	s = grove__json_stream_new(&nothing);
+	if (!s)
+		return GROVE_ENOMEM;
+	rc = grove__json_stream_feed(s, text.ptr, shallow(text), true, &used);
+	if (rc == JSON_STREAM_BAD)
+		used = (size_t)grove__json_stream_line(s)->error_off;
+	grove__json_stream_free(s);
+	if (rc < 0)
+		return rc;
+	while (rc == JSON_STREAM_DONE && used < text.len && grove__json_is_space(text.ptr[used]))
+		used++;
+	if (at)
+		*at = used;
+	if (rc != JSON_STREAM_DONE || used < text.len)
+		return GROVE_EJSON;
+	if (value)
+		*value = trim(text);
+	return 0;
 }
 
 int grove_json_next(struct grove_slice container, const char **place, struct grove_slice *key,

@@ -3,7 +3,6 @@
  */
 #include "message.h"
 
-#include "kit/body.h"
 
 #include <string.h>
 
@@ -97,16 +96,11 @@ void message_read_item(struct grove_slice json, struct message *out)
 
 void message_read(struct grove_slice json, struct message *out)
 {
-	size_t at;
-	const char *why = body_check(json, &at);
+	int rc = grove_json_check(json, &json, NULL);
 
 	memset(out, 0, sizeof(*out));
-	while (json.len && memchr(" \t\r\n", json.ptr[0], 4)) {
-		json.ptr++;
-		json.len--;
-	}
-	if (why)
-		invalid(out, MESSAGE_EPARSE, why);
+	if (rc)
+		invalid(out, MESSAGE_EPARSE, grove_strerror(rc));
 	else if (json.ptr[0] == '[')
 		out->kind = MESSAGE_BATCH;
 	else

@@ -1,7 +1,6 @@
 /*
  * change.c: routes that modify an existing session.
  */
-#include "kit/body.h"
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
@@ -78,25 +77,15 @@ static int put_state(struct change *c, struct doc *d)
 /* Splits the body, one entry or an array of them, into slices. */
 static int split_body(struct request *r, struct grove_slice **out, size_t *nr)
 {
-	struct grove_slice all = grove_buf_slice(&r->body), item;
-	const char *place = NULL, *why;
-	size_t at, room = 0;
+	struct grove_slice all, item;
+	const char *place = NULL;
+	size_t room = 0;
+	int rc = body_value(r, &all);
 
 	*out = NULL;
 	*nr = 0;
-	why = body_check(all, &at);
-	if (why) {
-		reply_fail(r, GROVE_EJSON, "the body at byte %zu: %s", at, why);
-		r->detail.has_place = 1;
-		r->detail.offset = at;
-		return GROVE_EJSON;
-	}
-	while (strchr(" \t\r\n", *all.ptr)) {
-		all.ptr++;
-		all.len--;
-	}
-	while (all.len && strchr(" \t\r\n", all.ptr[all.len - 1]))
-		all.len--;
+	if (rc)
+		return rc;
 	if (*all.ptr == '{') {
 		*out = malloc(sizeof(**out));
 		if (!*out)

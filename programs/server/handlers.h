@@ -110,6 +110,8 @@ const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry 
 /* Finds an entry by id, or "root". GROVE_ENOTFOUND, with r->detail, if there is none. */
 int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out);
 /* Reads members of the request body. GROVE_EINVAL, with r->detail, if one has the wrong type. */
+/* The body as one valid value. */
+int body_value(struct request *r, struct grove_slice *out);
 int body_object(struct request *r, struct grove_slice *out);
 int body_text(struct request *r, struct grove_slice object, const char *name, char **out);
 int body_number(struct request *r, struct grove_slice object, const char *name, uint64_t *out, int *given);

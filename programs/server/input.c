@@ -1,30 +1,31 @@
 /*
  * input.c: reading the body of a request.
  */
-#include "kit/body.h"
 #include "handlers.h"
 #include "reply.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+int body_value(struct request *r, struct grove_slice *out)
+{
+	uint64_t at;
+	int rc = grove_json_check(grove_buf_slice(&r->body), out, &at);
+
+	if (rc != GROVE_EJSON)
+		return rc;
+	reply_fail(r, rc, "the body is not JSON at byte %llu", (unsigned long long)at);
+	r->detail.has_place = 1;
+	r->detail.offset = at;
+	return rc;
+}
+
 int body_object(struct request *r, struct grove_slice *out)
 {
-	const char *why;
-	size_t at;
+	int rc = body_value(r, out);
 
-	*out = grove_buf_slice(&r->body);
-	why = body_check(*out, &at);
-	if (why) {
-		reply_fail(r, GROVE_EJSON, "the body at byte %zu: %s", at, why);
-		r->detail.has_place = 1;
-		r->detail.offset = at;
-		return GROVE_EJSON;
-	}
-	while (out->len && strchr(" \t\r\n", *out->ptr)) {
-		out->ptr++;
-		out->len--;
-	}
+	if (rc)
+		return rc;
 	if (*out->ptr != '{')
 		return reply_fail(r, GROVE_EJSON, "the body must be an object");
 	return 0;

@@ -7,7 +7,6 @@
  */
 #include "answers.h"
 
-#include "kit/body.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +85,7 @@ static int flag_of(struct grove_slice object, const char *name)
 
 static int is_object(struct grove_slice json)
 {
-	size_t at;
-
-	return json.len && !body_check(json, &at) && memchr(json.ptr, '{', json.len) &&
-	       json.ptr[strspn(json.ptr, " \t\r\n")] == '{';
+	return !grove_json_check(json, &json, NULL) && *json.ptr == '{';
 }
 
 /* Names come first in both structs, so that they are sorted and found by the same calls. */
@@ -278,14 +274,13 @@ int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload
 int remote_parse_event(struct remote_event *e, struct grove_slice line)
 {
 	struct grove_slice json, key, text;
-	size_t at;
 
 	if (line.len > 7 && !memcmp(line.ptr, "event: ", 7))
 		e->of_list = line.len == 15 && !memcmp(line.ptr + 7, "sessions", 8);
 	if (!e->of_list || line.len < 6 || memcmp(line.ptr, "data: ", 6))
 		return 0;
 	json = (struct grove_slice){ line.ptr + 6, line.len - 6 };
-	if (body_check(json, &at) || !grove_json_member(json, "key", &key) ||
+	if (grove_json_check(json, NULL, NULL) || !grove_json_member(json, "key", &key) ||
 	    !grove_json_text(key, e->key, sizeof(e->key) - 1, &text) || text.len >= sizeof(e->key) - 1 ||
 	    (text.len && memchr(text.ptr, 0, text.len)))
 		text.len = 0;

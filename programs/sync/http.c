@@ -3,7 +3,6 @@
  */
 #include "http.h"
 
-#include "kit/body.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -318,10 +317,9 @@ static int told_error(struct asking *a)
 	struct http_call *c = a->c;
 	struct grove_slice error, code, message, text;
 	char name[32] = "", words[sizeof(c->why)] = "";
-	size_t at;
 	int rc = 0;
 
-	if (c->answer.len && !body_check(grove_buf_slice(&c->answer), &at) &&
+	if (!grove_json_check(grove_buf_slice(&c->answer), NULL, NULL) &&
 	    grove_json_member(grove_buf_slice(&c->answer), "error", &error)) {
 		if (grove_json_member(error, "code", &code) && grove_json_text(code, name, sizeof(name) - 1, &text))
 			name[text.len < sizeof(name) ? text.len : sizeof(name) - 1] = '\0';

@@ -9,7 +9,6 @@
  */
 #include "sync.h"
 
-#include "kit/body.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,6 @@
  */
 #include "fuzz.h"
 
-#include "kit/body.h"
 #include "server/target.h"
 #include "server/tokens.h"
 #include "kit/valid.h"
@@ -50,7 +49,7 @@ static void walk(struct grove_slice value, unsigned depth)
 		CHECK(text.len <= value.len);
 		free(room);
 	}
-	while (depth < BODY_DEPTH && *value.ptr == '[' && grove_json_next(value, &place, NULL, &item)) {
+	while (depth < GROVE_JSON_DEPTH && *value.ptr == '[' && grove_json_next(value, &place, NULL, &item)) {
 		CHECK(item.ptr > value.ptr && item.ptr + item.len < value.ptr + value.len);
 		walk(item, depth + 1);
 	}
@@ -59,18 +58,12 @@ static void walk(struct grove_slice value, unsigned depth)
 static void check_body(const char *bytes, size_t len)
 {
 	struct grove_slice all = { bytes, len }, value;
-	size_t at;
-	const char *why = body_check(all, &at);
+	uint64_t at;
+	int rc = grove_json_check(all, &all, &at);
 
 	CHECK(at <= len);
-	if (why)
+	if (rc)
 		return;
-	while (strchr(" \t\r\n", *all.ptr)) {
-		all.ptr++;
-		all.len--;
-	}
-	while (strchr(" \t\r\n", all.ptr[all.len - 1]))
-		all.len--;
 	walk(all, 0);
 	if (*all.ptr == '{' && grove_json_member(all, "entryId", &value))
 		walk(value, 0);

@@ -124,12 +124,46 @@ static void a_text_that_is_cut_off_is_not_left(void **state)
 	}
 }
 
+static void a_text_is_one_value_or_is_not(void **state)
+{
+	static const struct {
+		const char *json, *value;
+		uint64_t at;
+	} cases[] = {
+		{ " {\"a\": [1, \"]\\\"[\"]}\n", "{\"a\": [1, \"]\\\"[\"]}", 0 }, { "\t-1e5 ", "-1e5", 0 }, { "null", "null", 0 },
+		{ "", NULL, 0 }, { "  ", NULL, 2 }, { "{\"a\":1}x", NULL, 7 }, { "[1,]", NULL, 3 }, { "\"\377\"", NULL, 0 }, { "nul", NULL, 3 },
+		{ "\"\n\"", NULL, 1 }, { "1 2", NULL, 2 }, { "[", NULL, 1 }, { "]", NULL, 0 },
+	};
+	char deep[2 * GROVE_JSON_DEPTH + 2];
+	struct grove_slice value;
+	uint64_t at;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int rc = grove_json_check(str(cases[i].json), &value, &at);
+
+		assert_int_equal(rc, cases[i].value ? 0 : GROVE_EJSON);
+		if (cases[i].value)
+			assert_slice(value, cases[i].value);
+		else
+			assert_int_equal(at, cases[i].at);
+	}
+	memset(deep, '[', GROVE_JSON_DEPTH);
+	memset(deep + GROVE_JSON_DEPTH, ']', GROVE_JSON_DEPTH);
+	assert_int_equal(grove_json_check((struct grove_slice){ deep, 2 * GROVE_JSON_DEPTH }, NULL, NULL), 0);
+	memset(deep, '[', GROVE_JSON_DEPTH + 1);
+	memset(deep + GROVE_JSON_DEPTH + 1, ']', GROVE_JSON_DEPTH + 1);
+	assert_int_equal(grove_json_check((struct grove_slice){ deep, sizeof(deep) }, NULL, &at), GROVE_EJSON);
+	assert_int_equal(at, GROVE_JSON_DEPTH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_member_is_found_by_its_name),
 		cmocka_unit_test(members_and_items_come_in_order),
 		cmocka_unit_test(a_text_is_read_as_far_as_it_fits),
+		cmocka_unit_test(a_text_is_one_value_or_is_not),
 		cmocka_unit_test(a_text_that_is_cut_off_is_not_left),
 	};
 

@@ -21,7 +21,7 @@ const contrast = (a: string, b: string): number => {
   return (x! + 0.05) / (y! + 0.05);
 };
 
-test('every text colour has 4.5:1 on every surface it stands on, in both themes', () => {
+test('every text colour has 4.5:1 on every surface it is used on, in both themes', () => {
   assert.deepEqual(
     themes.map((t) => t.name),
     ['light', 'dark'],
@@ -84,4 +84,21 @@ test('no code makes HTML from strings', () => {
 test('no view reads stored metadata of workers: the projection is the only source', () => {
   for (const f of files(src).filter((x) => /\/(views|parts|state)\//.test(x)))
     assert.doesNotMatch(readFileSync(f, 'utf8'), /\.metadata\b|\['metadata'\]/, f);
+});
+
+// Classes whose names are put together in code: show-tree, g-pi, a column's colour.
+const MADE = /^(show|g)-|^[pqw]\d$/;
+
+test('every class of the style sheets is used somewhere', () => {
+  const code = files(src)
+    .filter((f) => /\.tsx?$/.test(f))
+    .map((f) => readFileSync(f, 'utf8'));
+  const words = new Set(code.join('\n').match(/[\w-]+/g));
+  for (const f of files(join(src, 'styles'))) {
+    const rules = readFileSync(f, 'utf8')
+      .replace(/\/\*[\s\S]*?\*\//g, '')
+      .replace(/\{[^{}]*\}/g, '');
+    for (const [, name] of rules.replace(/'[^']*'/g, '').matchAll(/\.([a-z][\w-]*)/gi))
+      assert.ok(words.has(name!) || MADE.test(name!), `${f}: .${name}`);
+  }
 });

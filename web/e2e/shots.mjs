@@ -1,5 +1,6 @@
 // Pictures of every page in light, dark and on a phone, from sessions made for it.
-// node shots.mjs --grove PROGRAM OUT [NAME...]
+// node shots.mjs [--grove PROGRAM] [--front] OUT [NAME...]
+// --front serves web/dist beside the program, for a program that was built without the viewer.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -7,9 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from './browser.mjs';
 import { gallery } from './corpus.mjs';
+import { front } from './front.mjs';
+import { terminal } from './terminal.mjs';
 
 const args = process.argv.slice(2);
 const grove = args[0] === '--grove' ? args.splice(0, 2)[1] : new URL('../../build/grove', import.meta.url).pathname;
+const fronted = args[0] === '--front' && !!args.shift();
 const [out, ...names] = args;
 mkdirSync(out, { recursive: true });
 
@@ -35,7 +39,7 @@ const server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`
     TZ: 'UTC',
   },
 });
-const base = `http://127.0.0.1:${port}`;
+let base = `http://127.0.0.1:${port}`;
 for (let i = 0; i < 200; i++) {
   try {
     if ((await fetch(`${base}/api/v1/health`)).ok) break;
@@ -43,6 +47,9 @@ for (let i = 0; i < 200; i++) {
     await new Promise((r) => setTimeout(r, 50));
   }
 }
+
+const before = fronted ? await front(0, port) : null;
+if (before) base = `http://127.0.0.1:${before.address().port}`;
 
 const wide = [1440, 900],
   phone = [390, 844];
@@ -74,6 +81,12 @@ for (const [n, url] of Object.entries({
   all[`phone-${n}-dark`] = [url, phone, 'dark'];
 }
 
+// Programs in a terminal: what is typed at a prompt, and the keys that follow.
+const typed = {
+  'terminal-tree': [`grove tree ${main.id.slice(0, 8)}`],
+  'terminal-browse': [`grove browse ${main.id.slice(0, 8)}`],
+};
+
 // What was opened before the picture was taken.
 const opened = {
   session: ['.tool-r:has-text("edit") >> text=src/events/stream.ts', '.tool-r:has-text("npm test -- stream")'],
@@ -86,7 +99,7 @@ for (let i = 0; i < 200; i++) {
 
 const browser = await open();
 try {
-  for (const n of names.length ? names : Object.keys(all)) {
+  for (const n of (names.length ? names : Object.keys(all)).filter((name) => all[name])) {
     const [url, [width, height], colorScheme] = all[n];
     const context = await browser.newContext({
       viewport: { width, height },
@@ -122,8 +135,11 @@ try {
     await p.screenshot({ path: join(out, `${n}.png`) });
     await context.close();
   }
+  for (const n of names.length ? names.filter((name) => typed[name]) : Object.keys(typed))
+    await terminal(browser, grove, home, typed[n], join(out, `${n}.png`));
 } finally {
   await browser.close();
+  before?.close();
   server.kill();
   closeSync(agent);
   rmSync(home, { recursive: true, force: true });

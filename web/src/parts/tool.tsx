@@ -64,7 +64,7 @@ export function Picture({ entryId, image }: { entryId: string; image: Image }): 
 const INLINE = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const INLINE_MAX = 4e6;
 
-// An image that stands in the entry itself: decoded here, shown from memory.
+// An image whose bytes are in the entry itself: decoded here, shown from memory.
 function Inline({ image }: { image: Extract<Image, { data: string }> }): JSX.Element {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// A session that stands whole in the page: nothing is asked for, nothing is changed. Its data is lines of JSON
+// A session whose data is all in the page: nothing is requested, nothing is changed. Its data is lines of JSON
 // (see README): what is known of it, its shape, then one entry a line in the order of the shape. An entry is
 // parsed when it is looked at, so that a page of many megabytes is there at once.
 import { signal } from '@preact/signals';

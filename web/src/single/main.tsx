@@ -1,5 +1,5 @@
 // A session as one file, without a server and without a worker: tree and conversation of the viewer over data
-// that stands in the page. It begins at the top, as one reads what one was sent; #ID begins at an entry.
+// that is in the page. It begins at the top, as a reader would; #ID begins at an entry.
 import { render, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { moment, plural, project } from '../model/format.ts';
@@ -82,7 +82,12 @@ function One({
   const narrow = useNarrow();
   const [rail, setRail] = useState(!narrow);
   const meta = session.sessionMeta.value!;
-  const placed = (entry: string | null): void => {
+  const placed = (entry: string | null, how: 'moved' | 'jumped' | 'viewed'): void => {
+    if (how === 'viewed') {
+      session.lookAt(entry);
+      session.selectedEntryId.value = entry;
+      if (entry !== null) reading.jumpTo(entry);
+    }
     try {
       history.replaceState(history.state, '', entry === null ? '#' : `#${entry}`);
     } catch {

@@ -73,7 +73,7 @@ export function toggleTheme(): void {
   keep({ theme: dark ? 'dark' : 'light' });
 }
 
-// The name of a page. A session's content never stands in a title: it would go into the history.
+// The name of a page. A session's content is never part of a title, which would end up in the history.
 export function setTitle(text: string): void {
   document.title = text ? `${title(text)} · grove` : 'grove';
 }

@@ -30,9 +30,14 @@ export abstract class Look implements Shown {
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly shut = signal<ReadonlySet<number>>(new Set());
   readonly hits = signal<{ q: string; hits: { entryId: string }[] } | null>(null);
-  readonly arrived = signal(0); // entries that came while one was not following
+  readonly arrived = signal(0); // entries that came while the view was not following
   readonly subagents = signal<Subagents>(noSubagents);
   skeleton = new Skeleton();
+  // Another zoom or filter of the tree is chosen. A page whose address tells them changes the address instead.
+  chosen = (zoom: Zoom, show: ReadonlySet<string>): void => {
+    this.zoom.value = zoom;
+    this.show.value = show;
+  };
   seenSeq = 0; // the last entry that was there when one looked before
 
   abstract readonly key: string;
@@ -40,6 +45,13 @@ export abstract class Look implements Shown {
   abstract readonly context: ReadonlySignal<ContextFigures | null>;
   abstract readonly acting: boolean;
   abstract readonly mayWrite: boolean;
+
+  // Looks at an entry on whichever branch it is; at the leaf without one.
+  lookAt(id: string | null): void {
+    const i = id === null ? undefined : this.skeleton.index.get(id);
+    const off = i !== undefined && !this.onActivePath.value[i];
+    this.viewLeafId.value = off ? this.skeleton.id[this.skeleton.tip(i)]! : null;
+  }
 
   readonly activePathIds = computed(() => {
     this.shape.value;

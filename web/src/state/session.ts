@@ -1,26 +1,18 @@
-// One open session: its record, its shape, the bodies that are on screen, and what one does with it.
+// One open session: its record, its shape, the bodies on screen, and what the user does with it.
 import { computed, signal } from '@preact/signals';
 import { act, address, ApiError, get, getText, type Reply } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
-import type {
-  ContextFigures,
-  ContextReply,
-  EntriesReply,
-  Entry,
-  Plan,
-  SessionRecord,
-  TreeWire,
-  UsageSum,
-} from '../api/types.ts';
-import { Bodies, ranges } from '../model/bodies.ts';
-import { body } from '../model/body.ts';
+import type { Entry, SessionRecord, TreeWire } from '../api/types.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
-import { busy, idle, step, type LeafEvent, type Written } from '../model/leaf.ts';
+import { busy } from '../model/leaf.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { GAP, merged, type Stretch } from '../model/stretch.ts';
 import { sessionAt } from '../model/route.ts';
 import { copy, mayWrite, me, say } from './app.ts';
+import { Fetching } from './fetching.ts';
+import { Figures } from './figures.ts';
 import { Look, noSubagents } from './look.ts';
+import { Moving } from './moving.ts';
 
 const WHOLE_MAX = 200_000; // up to here the whole shape is held
 const END_FIRST = 8000; // above, the end is shown before the rest is asked for
@@ -28,22 +20,15 @@ const END = 1500;
 const BLOCK = 4096,
   BLOCKS_MAX = 12;
 const PREVIEW = 60;
-const STILL_MS = 60;
-const JOIN_MS = 80; // what comes within is shown together
-const FIGURES_MS = 2000; // and figures are read again once for all that comes within
-
-interface Turns {
-  seq: number[];
-  context: number[];
-}
+const JOIN_MS = 80; // entries that come within this time are shown together
 
 export class SessionState extends Look {
+  readonly figures = new Figures(this);
+  readonly moving = new Moving(this);
+  private readonly fetching = new Fetching(this);
+  readonly context = this.figures.context;
   readonly failure = signal<ApiError | null>(null);
-  readonly context = signal<ContextFigures | null>(null);
-  readonly sent = signal<ContextReply | null>(null); // with the messages, while one looks at them
   readonly mark = signal<string | null>(null); // one end of a comparison
-  private readonly turns = signal<Turns | null>(null);
-  readonly cost = signal<Pick<UsageSum, 'cost' | 'estimated'> | null>(null); // what it is billed for, as in the list
   // How its agent goes on with it.
   readonly resume = computed(() => {
     const meta = this.sessionMeta.value;
@@ -51,13 +36,6 @@ export class SessionState extends Look {
       ? (me.value?.agents.find((a) => a.agent === meta.agent)?.resume?.replace('{id}', meta.id) ?? null)
       : null;
   });
-  private bodies = new Bodies();
-  private asked = new Set<number>();
-  private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
-  private request: AbortController | null = null;
-  private again = false; // more is wanted than was asked for
-  private atEnd = false; // the end is on screen: what comes is wanted at once
-  private timer = 0;
   private late = 0;
   private flushed = 0;
   private readonly off: () => void;
@@ -74,15 +52,14 @@ export class SessionState extends Look {
 
   close(): void {
     this.off();
-    this.request?.abort();
-    clearTimeout(this.timer);
+    this.fetching.stop();
     clearTimeout(this.late);
-    clearTimeout(this.figures);
+    this.figures.stop();
     if (this.skeleton.n && !this.sub) keepSeen(this.key, this.skeleton.seq[this.skeleton.n - 1]!);
   }
 
   // Which log is meant: of the session, or of a sub-agent in it.
-  private get params(): { id: string; sub?: string } {
+  get params(): { id: string; sub?: string } {
     return this.sub ? { id: this.key, sub: this.sub } : { id: this.key };
   }
 
@@ -91,9 +68,7 @@ export class SessionState extends Look {
   async load(): Promise<void> {
     try {
       const record = this.sub ? null : await get('/sessions/{id}', { id: this.key });
-      this.bodies.clear();
-      this.asked.clear();
-      this.wanted = { rows: [], rail: [] };
+      this.fetching.clear();
       this.pendingWires.length = 0;
       this.parts = null;
       this.live = [];
@@ -134,14 +109,14 @@ export class SessionState extends Look {
     this.shows(skeleton, { ...turns.session, ...snapshot.session });
   }
 
-  // The end first: that is what one opens a session for. Then the shape, whole or in turns, and what the
+  // The end comes first: it is what a session is opened for. Then the shape, whole or in turns, and what the
   // snapshot tells; the place on the screen stays.
   private async loadLarge(record: SessionRecord): Promise<void> {
     const from = Math.max(0, record.seq - END);
     const end = await this.tree({ level: 'all', after: from });
     const tail: Stretch = { from, to: Infinity, wire: end };
     this.shows(merged(null, [tail], record.entryCount), { ...record, ...end.session });
-    await this.firstBodies();
+    await this.fetching.first();
     const huge = record.entryCount > WHOLE_MAX;
     const turns = await this.tree(huge ? { level: 'turns', preview: PREVIEW } : { level: 'turns' });
     if (huge) {
@@ -177,24 +152,16 @@ export class SessionState extends Look {
     this.skeleton = skeleton;
     this.open.value = again(this.open.value);
     this.shut.value = again(this.shut.value);
-    this.wanted = { rows: [], rail: [] };
+    this.fetching.forget();
     this.shape.value++;
   }
 
-  // ---- a session too large to hold: turns, and the stretches one looks at --------
+  // ---- a session too large to hold: turns, and the stretches on screen --------
 
   private parts: { turns: TreeWire; blocks: Map<number, Stretch>; tail: Stretch } | null = null;
   private live: TreeWire[] = []; // what came since the end was read
 
   private loading = new Set<number>();
-  private ready: (() => void) | null = null;
-
-  private firstBodies(): Promise<void> {
-    return new Promise((done) => {
-      this.ready = done;
-      setTimeout(done, 1500);
-    });
-  }
 
   get inTurns(): boolean {
     return this.parts !== null;
@@ -224,7 +191,7 @@ export class SessionState extends Look {
       for (const old of p.blocks.keys()) if (p.blocks.size > BLOCKS_MAX && old !== block) p.blocks.delete(old);
       this.rebuild();
     } catch {
-      /* The gap stays a gap, and is asked for again when one looks at it. */
+      /* The gap stays a gap, and is requested again when it is on screen. */
     } finally {
       this.loading.delete(block);
     }
@@ -260,92 +227,19 @@ export class SessionState extends Look {
     return s;
   }
 
-  body(i: number): Entry | undefined {
-    return this.bodies.get(this.skeleton.seq[i]!);
-  }
-
-  // Bodies of these entries are wanted now by one part of the page; asked for once the list has been still
-  // for a moment. What was wanted before and is no longer is given up.
+  // Bodies of these entries are wanted now; what a gap stands for is loaded.
   need(who: 'rows' | 'rail', entries: number[], soon = false): void {
     const gaps = entries.filter((i) => this.skeleton.kindAt(i) === GAP);
     for (const i of gaps) this.fill(i);
-    this.wanted[who] = gaps.length ? entries.filter((i) => !gaps.includes(i)) : entries;
-    if (who === 'rows') this.atEnd = soon;
-    if (![...this.missing()].some((seq) => !this.asked.has(seq))) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.fetchBodies(), soon ? 0 : STILL_MS) as unknown as number;
+    this.fetching.need(who, gaps.length ? entries.filter((i) => !gaps.includes(i)) : entries, soon);
   }
 
-  private *missing(): Generator<number> {
-    for (const list of Object.values(this.wanted))
-      for (const i of list) if (!this.bodies.has(this.skeleton.seq[i]!)) yield this.skeleton.seq[i]!;
+  body(i: number): Entry | undefined {
+    return this.fetching.body(i);
   }
 
-  // A request of which something is still wanted is let finish: entries that come faster than answers would
-  // else put each other off for ever.
-  private async fetchBodies(): Promise<void> {
-    const seqs = [...this.missing()];
-    if (!seqs.length) return;
-    if (this.request && seqs.some((seq) => this.asked.has(seq))) {
-      this.again = true;
-      return;
-    }
-    this.request?.abort();
-    this.again = false;
-    const control = new AbortController();
-    this.request = control;
-    this.asked = new Set(seqs);
-    let want = ranges(seqs);
-    try {
-      while (want) {
-        const r = await this.entries(want, control.signal);
-        this.take(r);
-        want = (r.more ?? []).map(([a, b]) => (a === b ? String(a) : `${a}-${b}`)).join(',');
-        if (!r.entries.length) break;
-      }
-    } catch {
-      /* Aborted, or the server is silent: the rows keep their previews and ask again. */
-    } finally {
-      if (this.request === control) {
-        this.asked.clear();
-        this.request = null;
-        this.bodyCount.value++;
-        if (this.again) void this.fetchBodies();
-      }
-      this.ready?.();
-    }
-  }
-
-  private entries(seq: string, signal?: AbortSignal): Promise<EntriesReply> {
-    return get('/sessions/{id}/entries', { seq, view: 'ui', maxBody: 8192, ...this.params }, signal);
-  }
-
-  private take(r: EntriesReply): void {
-    let reshaped = false;
-    for (const stored of r.entries) {
-      const { seq } = stored,
-        entry = stored.entry as Entry;
-      const i = this.skeleton.index.get(entry.id ?? entry.uuid ?? '');
-      // What is long was left out of it: near enough, and nothing has to be written out to know.
-      this.bodies.put(seq, entry, Math.min(32_768, i === undefined ? 1000 : this.skeleton.bytes[i]!));
-      // An agent that stores results of tools as the user's messages: they belong to the reply above.
-      if (i !== undefined && this.skeleton.roleAt(i) === 'u' && body(entry).resultsOnly) {
-        this.skeleton.role[i] = 't'.charCodeAt(0);
-        reshaped = true;
-      }
-    }
-    if (reshaped) this.shape.value++;
-    this.bodyCount.value++;
-  }
-
-  async fetchBody(id: string): Promise<Entry | null> {
-    const i = this.skeleton.index.get(id);
-    if (i === undefined) return null;
-    const held = this.body(i);
-    if (held) return held;
-    const r = await this.entries(String(this.skeleton.seq[i]));
-    this.take(r);
-    return this.body(i) ?? null;
+  fetchBody(id: string): Promise<Entry | null> {
+    return this.fetching.one(id);
   }
 
   more(
@@ -422,7 +316,7 @@ export class SessionState extends Look {
     hub.saw(this.key, rev);
   }
 
-  // Without a stream: has the session changed?
+  // Asks whether the session has changed, when there is no stream.
   private async poll(): Promise<void> {
     const meta = this.sessionMeta.value;
     if (!meta || this.sub) return;
@@ -446,7 +340,7 @@ export class SessionState extends Look {
     }
   }
 
-  // The first is shown with the next frame, what follows closely is joined.
+  // The first is shown with the next frame; entries that follow closely are shown together.
   private grow(wire: TreeWire, leafId: string | null): void {
     this.pendingWires.push({ wire, leafId });
     const since = performance.now() - this.flushed;
@@ -456,12 +350,13 @@ export class SessionState extends Look {
   private flush(): void {
     this.late = 0;
     this.flushed = performance.now();
+    const came: number[] = [];
     let count = 0,
       told = false;
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
       told ||= /[lnW]/.test(wire.kind);
       const added = this.skeleton.append(wire);
-      if (this.atEnd) this.wanted.rows = [...this.wanted.rows, ...added];
+      came.push(...added);
       if (this.parts || this.onlyEnd.value) this.live.push(wire);
       count += added.length;
       if (wire.text) this.skeleton.describe(wire);
@@ -471,7 +366,7 @@ export class SessionState extends Look {
     }
     if (told) void this.retell();
     if (!count) return;
-    if (this.atEnd) void this.fetchBodies();
+    this.fetching.grew(came);
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = {
       ...meta,
@@ -479,11 +374,11 @@ export class SessionState extends Look {
       leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null,
     };
     this.arrived.value += count;
-    this.figuresLater();
+    this.figures.later();
     this.shape.value++;
   }
 
-  // A label, a name or a result of workers came: what they mean is told by the snapshot.
+  // A label, a name or a result of workers came: the snapshot says what they mean.
   private async retell(): Promise<void> {
     try {
       const s = await this.snapshot();
@@ -497,14 +392,14 @@ export class SessionState extends Look {
       );
       this.shape.value++;
     } catch {
-      /* The next event tells it again. */
+      /* The next event tries again. */
     }
   }
 
   setLeaf(id: string | null): void {
     this.skeleton.leaf = id === null ? -1 : (this.skeleton.index.get(id) ?? this.skeleton.leaf);
     this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
-    this.figuresLater(0);
+    this.figures.later(0);
     this.shape.value++;
   }
 
@@ -518,9 +413,6 @@ export class SessionState extends Look {
 
   // ---- acting ------------------------------------------------------------------
 
-  private send(e: LeafEvent): void {
-    this.leafState.value = step(this.leafState.value, e);
-  }
   get mayWrite(): boolean {
     return mayWrite.value;
   }
@@ -534,112 +426,14 @@ export class SessionState extends Look {
     return busy(this.leafState.value);
   }
 
-  private plannedAt = 0;
-
-  private plan(entryId: string): Promise<Plan> {
-    this.plannedAt = this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0;
-    return act('POST /sessions/{id}/continue', { id: this.key, dryRun: 1 }, { entryId });
-  }
-
-  async continueFrom(entryId: string): Promise<void> {
-    this.send({ on: 'continue', entryId });
-    if (this.leafState.value.at !== 'asking') return;
-    try {
-      const plan = await this.plan(entryId);
-      this.send({ on: 'plan', plan });
-      if (plan.outcome === 'append') await this.howToGoOn();
-    } catch (e) {
-      this.send({ on: 'refusal', message: e instanceof Error ? e.message : String(e) });
-    }
-  }
-
-  // At the leaf nothing has to move: what one needs is the agent.
-  private async howToGoOn(): Promise<void> {
-    const command = this.resume.value;
-    if (command) await copy(command, 'Resume command', '. Run it in a terminal to go on.');
-    else say('The next message goes on from here.');
-  }
-
-  async confirm(force = false): Promise<void> {
-    this.send({ on: 'confirm' });
-    const s = this.leafState.value;
-    if (s.at !== 'switching') return;
-    const p = s.pendingLeafConfirmation;
-    try {
-      const r = await act(
-        'POST /sessions/{id}/continue',
-        { id: this.key },
-        { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force } : {}) },
-      );
-      this.moved(r.leafEntryId !== undefined ? r.leafEntryId : p.leafAfter);
-    } catch (e) {
-      await this.notMoved(e, p.entryId);
-    }
-  }
-
-  private moved(leaf: string | null): void {
-    this.viewLeafId.value = null;
-    this.setLeaf(leaf);
-    this.send({ on: 'moved', leaf });
-    say('The leaf has moved.');
-  }
-
-  private async notMoved(e: unknown, entryId: string): Promise<void> {
-    if (!(e instanceof ApiError)) throw e;
-    if (e.code === 'NOANSWER') {
-      this.send({ on: 'silence' });
-      await this.findOut(entryId);
-      return;
-    }
-    if (e.status !== 409) {
-      this.send({ on: 'refusal', message: e.message });
-      return;
-    }
-    // The newest entries come with the refusal; those after the plan are what came between.
-    const entries: Written[] = (e.details?.entries ?? [])
-      .filter((x) => x.seq > this.plannedAt)
-      .map((x) => ({ id: x.id ?? '', author: x.role ?? x.kind, text: '' }));
-    try {
-      this.send({ on: 'conflict', entries, live: e.code === 'LIVE', plan: await this.plan(entryId) });
-    } catch (again) {
-      this.send({ on: 'refusal', message: again instanceof Error ? again.message : e.message });
-    }
-  }
-
-  // Nobody said whether the move was made: the session knows.
-  private async findOut(entryId: string): Promise<void> {
-    for (let wait = 500; this.leafState.value.at === 'unknown'; wait = Math.min(8000, wait * 2)) {
-      await new Promise((r) => setTimeout(r, wait));
-      try {
-        const s = await get('/sessions/{id}', { id: this.key });
-        this.send({ on: 'found', leaf: s.leafEntryId, plan: await this.plan(entryId).catch(() => null) });
-        await this.load();
-      } catch {
-        /* Still silent. */
-      }
-    }
-  }
-
-  cancel(): void {
-    this.send({ on: 'cancel' });
+  continueFrom(entryId: string): Promise<void> {
+    return this.moving.continueFrom(entryId);
   }
   finishDraft(): void {
-    if (this.leafState.value.at === 'idle') this.leafState.value = idle;
+    this.moving.finishDraft();
   }
-
-  // The prompt that was edited, as the next message; the agent answers it when it is resumed.
-  async append(prompt: string): Promise<void> {
-    const leaf = this.sessionMeta.value!.leafEntryId;
-    try {
-      await act('POST /sessions/{id}/entries', leaf === null ? { id: this.key } : { id: this.key, parent: leaf }, {
-        role: 'user',
-        content: prompt,
-      });
-      this.finishDraft();
-      say('Appended. The agent answers it when it is resumed.');
-    } catch (e) {
-      say(e instanceof Error ? e.message : 'The message was refused.', 'bad');
-    }
+  append(prompt: string): Promise<void> {
+    return this.moving.append(prompt);
   }
 
   // Shown at once, taken back if refused.
@@ -680,70 +474,8 @@ export class SessionState extends Look {
     }
   }
 
-  private contextLeaf: string | null = null;
-  private figures = 0;
-
-  // What the header and the inspector tell is read again, once for all that comes within a while; until then
-  // the last answer stands, so that nothing blinks while an agent writes.
-  private figuresLater(wait = FIGURES_MS): void {
-    if (this.context.value === null || (this.figures && wait)) return;
-    clearTimeout(this.figures);
-    this.figures = setTimeout(() => {
-      this.figures = 0;
-      void (this.sent.value ? this.loadSent(this.contextLeaf) : this.loadContext(this.contextLeaf));
-      void this.loadTurns();
-    }, wait) as unknown as number;
-  }
-
-  // Context and cost of each reply, by the number of its line.
-  async loadTurns(): Promise<void> {
-    if (this.sub) return;
-    try {
-      const turns = await get('/sessions/{id}/usage', { id: this.key, by: 'turn' });
-      this.turns.value = { seq: turns.seq ?? [], context: turns.context ?? [] };
-      this.cost.value = (await get('/sessions/{id}/usage', { id: this.key, by: 'session' })).totals ?? null;
-    } catch {
-      /* Figures of comfort: the page does without. */
-    }
-  }
-
   contextAfter(i: number): number | null {
-    const t = this.turns.value,
-      s = this.skeleton;
-    if (!t) return null;
-    const path = this.viewPath.value;
-    for (let k = path.indexOf(i) + 1; k > 0 && k < path.length; k++) {
-      if (s.kindAt(path[k]!) === 'c') return null;
-      const at = s.roleAt(path[k]!) === 'a' ? t.seq.indexOf(s.seq[path[k]!]!) : -1;
-      if (at >= 0) return t.context[at] ?? null;
-    }
-    return null;
-  }
-
-  private async askContext(leaf: string | null, messages: 'none' | 'head'): Promise<ContextReply | null> {
-    this.contextLeaf = leaf;
-    const at = leaf ? { leaf } : {};
-    try {
-      const r = await get('/sessions/{id}/context', { explain: 1, parts: 1, messages, ...at, ...this.params });
-      this.context.value = r;
-      return r as ContextReply;
-    } catch (e) {
-      if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
-      return null;
-    }
-  }
-
-  // With the messages that are sent from another leaf.
-  contextAt(leaf: string): Promise<ContextReply> {
-    return get('/sessions/{id}/context', { id: this.key, leaf, parts: 1, messages: 'head' }) as Promise<ContextReply>;
-  }
-
-  // The figures alone are a few hundred bytes; with how each message begins, megabytes.
-  async loadContext(leaf: string | null): Promise<void> {
-    await this.askContext(leaf, 'none');
-  }
-  async loadSent(leaf: string | null): Promise<void> {
-    this.sent.value = (await this.askContext(leaf, 'head')) ?? this.sent.value;
+    return this.figures.contextAfter(i);
   }
 
   async search(q: string): Promise<void> {

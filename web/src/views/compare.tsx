@@ -179,7 +179,7 @@ function Files({ side }: { side: DiffSide }): JSX.Element {
 function ContextSide({ session, leaf }: { session: SessionState; leaf: string }): JSX.Element {
   const [c, set] = useState<ContextReply | null>(null);
   useEffect(() => {
-    session.contextAt(leaf).then(set, () => undefined);
+    session.figures.contextAt(leaf).then(set, () => undefined);
   }, [leaf]);
   if (!c) return <Bars rows={3} />;
   return (

@@ -1,4 +1,4 @@
-// The conversation: a virtual feed of rows along the viewed path, which follows the leaf while one is at
+// The conversation: a virtual feed of rows along the viewed path, which follows the leaf while the reader is at
 // its end and lets go on any upward move.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -234,7 +234,7 @@ export function Conversation(p: Props): JSX.Element {
                     following={p.follow.value}
                     notShown={notShown}
                     showAll={() => {
-                      session.zoom.value = 'all';
+                      session.chosen('all', session.show.value);
                     }}
                   />
                   {named >= 0 && row.entries.includes(named) && session.body(named) && (

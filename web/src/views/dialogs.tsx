@@ -244,20 +244,20 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   const fork = async (entryId: string): Promise<void> => {
     const key = await session.fork(entryId);
     if (key) {
-      session.cancel();
+      session.moving.cancel();
       say('A new session was made.');
       go(sessionAt(key));
     }
   };
   if (s.at === 'refused') {
     return (
-      <Dialog title="The leaf was not moved" close={() => session.cancel()}>
+      <Dialog title="The leaf was not moved" close={() => session.moving.cancel()}>
         <div class="banner red" role="alert">
           <Icon name="alert" small={false} />
           <span>{s.message}</span>
         </div>
         <div class="acts">
-          <button class="btn" data-focus onClick={() => session.cancel()}>
+          <button class="btn" data-focus onClick={() => session.moving.cancel()}>
             Close
           </button>
         </div>
@@ -277,7 +277,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
   return (
     <Dialog
       title={p.outcome === 'replay' ? 'Ask this again, differently?' : `Go on from ${name ? `“${name}”` : 'here'}?`}
-      close={() => session.cancel()}
+      close={() => session.moving.cancel()}
     >
       {conflict && !conflict.live && (
         <div class="banner blue" role="alert">
@@ -313,7 +313,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
         </p>
       )}
       <div class="acts">
-        <button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>
+        <button class="btn" onClick={() => session.moving.cancel()} disabled={s.at === 'switching'}>
           Cancel
         </button>
         {toShow && (
@@ -322,7 +322,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
             data-focus
             onClick={() => {
               const id = conflict!.entries[0]!.id;
-              session.cancel();
+              session.moving.cancel();
               go(sessionAt(session.key, id));
             }}
           >
@@ -339,7 +339,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
           class={open || toShow ? 'btn' : 'btn pri'}
           data-focus={!open && !toShow}
           disabled={moving}
-          onClick={() => void session.confirm(open !== null)}
+          onClick={() => void session.moving.confirm(open !== null)}
         >
           {conflict && !conflict.live ? 'Move anyway' : doIt}
         </button>

@@ -288,7 +288,7 @@ function costLine(b: Body, ms: number): string {
   return parts.join(' · ');
 }
 
-// Tools open by themselves only when they failed: that is what one looks for.
+// Only tools that failed open by themselves: failures are what a reader looks for.
 function ToolList({
   p,
   tools,
@@ -433,7 +433,7 @@ function Seam(p: RowProps): JSX.Element {
         <div class="seam">
           <div>
             <strong>
-              {violet ? 'Summary of a branch' : s.kindAt(i) === 'z' ? 'Context begins anew' : 'Compacted'}
+              {violet ? 'Summary of a branch' : s.kindAt(i) === 'z' ? 'Context was cleared' : 'Compacted'}
             </strong>{' '}
             {!violet && <span class="soft num">{figures}</span>}
             <div class="dim">
@@ -576,7 +576,7 @@ function Gap(p: RowProps): JSX.Element {
 
 const RULES: Record<string, string> = {
   'last-entry': 'Last entry of the file.',
-  marker: 'A mark says so.',
+  marker: 'The session says so itself.',
   'last-prompt': 'The agent stored it with its last prompt.',
   store: 'The store keeps it.',
 };
@@ -631,7 +631,7 @@ function LeafCard(p: RowProps & { resume: string | null; following: boolean }): 
         <div class="following">
           <span class="dot live" aria-hidden="true" />
           <b>Following</b>
-          <span class="dim">scroll up to let go</span>
+          <span class="dim">scroll up to stop following</span>
           <kbd>F</kbd>
         </div>
       )}

@@ -1,4 +1,4 @@
-// The rows of a conversation in a virtual list: at most 20,000 of them around the place one looks at (a
+// The rows of a conversation in a virtual list: at most 20,000 of them around the place that is shown (a
 // browser lays out elements of limited height), re-seated while nothing moves. The place is kept as (row,
 // pixels): whatever is loaded, measured or re-seated, the row stays where it is.
 import type { RefObject } from 'preact';

@@ -57,7 +57,7 @@ type Line = { out: string; n: number; at: number } | { message: MessageHead; id:
 
 type Run = NonNullable<ContextReply['explain']>[number];
 const size = (r: Run): number => r.count;
-// A change of the model, a label and the like never were messages: they are told together, after the rest.
+// A change of the model, a label and the like never were messages: they are listed together, after the rest.
 const neverSent = (r: Run): boolean => /not sent to the model/.test(r.reason);
 
 // Messages in order, with the runs that were left out where they were.
@@ -89,16 +89,16 @@ function inOrder(c: ContextReply, session: SessionState): Line[] {
 }
 
 function ContextTab({ session, goTo }: { session: SessionState; goTo: (id: string) => void }): JSX.Element {
-  const c = session.sent.value;
+  const c = session.figures.sent.value;
   const leafId =
     session.isPreview.value && session.viewLeaf.value >= 0 ? session.skeleton.id[session.viewLeaf.value]! : null;
   const [more, setMore] = useState(200);
   useEffect(() => {
-    void session.loadSent(leafId);
+    void session.figures.loadSent(leafId);
   }, [leafId]);
   useEffect(
     () => () => {
-      session.sent.value = null;
+      session.figures.sent.value = null;
     },
     [session],
   );

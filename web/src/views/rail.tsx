@@ -111,7 +111,7 @@ export function rowText(session: Look, row: RailRow): string {
   if (row.node === 'seam') {
     const { before, after } = seamTokens(session, row.entry);
     return s.kindAt(row.entry) === 'z'
-      ? 'Context begins anew'
+      ? 'Context was cleared'
       : `Compacted${before !== null ? ` · ${tokens(before)}${after !== null ? ` → ${tokens(after)}` : ''}` : ''}`;
   }
   if (row.node === 'summary') return `Summary${words ? `: ${words}` : ''}`;
@@ -218,7 +218,7 @@ function Filters({ session }: { session: Look }): JSX.Element {
     const next = new Set(on);
     if (next.has(f)) next.delete(f);
     else next.add(f);
-    session.show.value = next;
+    session.chosen(session.zoom.value, next);
   };
   return (
     <div class="menu-w">
@@ -411,7 +411,7 @@ export function Rail({ session, choose, window: win, phone, width: wide, widen }
               key={z}
               aria-pressed={session.zoom.value === z}
               onClick={() => {
-                session.zoom.value = z;
+                session.chosen(z, session.show.value);
               }}
             >
               {t}
@@ -487,7 +487,7 @@ function nearestRow(session: Look, rows: RailRow[], at: Map<number, number>, ent
   return rows.findIndex((r) => r.leaf && entry < 0);
 }
 
-// What part of the path is on screen. It alone is drawn again while one scrolls.
+// What part of the path is on screen. Only this is drawn again while the reader scrolls.
 function Thumb({
   session,
   rows,

@@ -12,6 +12,7 @@ export interface Reading {
   toggle: (name: string) => void;
   jump: Jump | null;
   setJump: (j: Jump | null) => void;
+  jumpTo: (id: string) => void;
   follow: Signal<boolean>;
   window: Signal<{ from: number; to: number } | null>; // read by the tree alone: it changes with every row that passes
   select: (id: string, o?: { scroll?: boolean }) => void;
@@ -24,7 +25,8 @@ export interface Reading {
 
 export interface ReadingOptions {
   follow: boolean;
-  // The place changed: the mark moved along the path, one jumped on it, or went to another.
+  // The place changed: the mark moved along the path, it jumped on the path, or another branch is to be looked at.
+  // The page shows that branch, and selects the entry.
   placed: (entry: string | null, how: 'moved' | 'jumped' | 'viewed') => void;
   say: (text: string) => void;
 }
@@ -50,18 +52,12 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
   const view = (id: string): void => {
     if (!id) {
       session.selectedEntryId.value = null;
-      session.viewLeafId.value = null;
       follow.value = true;
       o.placed(null, 'viewed');
-      return;
+    } else if (session.skeleton.index.has(id)) {
+      session.selectedEntryId.value = null; // until the page shows it
+      o.placed(id, 'viewed');
     }
-    const i = session.skeleton.index.get(id);
-    if (i === undefined) return;
-    const on = session.onActivePath.value[i] === 1;
-    session.viewLeafId.value = on ? null : session.skeleton.id[session.skeleton.tip(i)]!;
-    session.selectedEntryId.value = id;
-    o.placed(id, 'viewed');
-    jumpTo(id, 'start');
   };
   const goTo = (id: string): void => {
     const i = session.skeleton.index.get(id);
@@ -173,13 +169,13 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     n: () => toHit(1),
     N: () => toHit(-1),
     1: () => {
-      session.zoom.value = 'prompts';
+      session.chosen('prompts', session.show.value);
     },
     2: () => {
-      session.zoom.value = 'turns';
+      session.chosen('turns', session.show.value);
     },
     3: () => {
-      session.zoom.value = 'all';
+      session.chosen('all', session.show.value);
     },
   };
   return {
@@ -187,6 +183,7 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     toggle,
     jump,
     setJump,
+    jumpTo: (id) => jumpTo(id, 'start'),
     follow,
     window,
     select,

@@ -1,12 +1,11 @@
 // A session: tree, conversation, inspector; one address for each place in it.
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, offline } from '../api/http.ts';
 import { allText, body } from '../model/body.ts';
 import { agentName, money, plural, project, tokens, dayAndMonth } from '../model/format.ts';
 import { keep, readKept } from '../model/kept.ts';
-import { formatRoute, sessionAt, type Route } from '../model/route.ts';
-import { ZOOMS } from '../model/rail.ts';
+import { formatRoute, sessionAt } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
 import { parseLines } from '../parts/lines.tsx';
@@ -15,19 +14,19 @@ import { expiring, loadExpiring } from '../state/expiring.ts';
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
 import { Conversation } from './conversation.tsx';
-import type { Place } from './feed.ts';
 import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialogs.tsx';
-import { Inspector, type Tab } from './inspector.tsx';
+import type { Tab } from './inspector.tsx';
+import { lazy } from './lazy.tsx';
+import { usePlace, type SessionRoute } from './place.ts';
 import { Menu } from './menu.tsx';
 import { useNarrow } from './narrow.ts';
-import { FILTERS, Rail, RAIL } from './rail.tsx';
-import { useReading } from './reading.ts';
+import { Rail, RAIL } from './rail.tsx';
 import { Glyph } from './sessions.tsx';
 import { modelOf, windowOf } from './weights.tsx';
 
-type SessionRoute = Extract<Route, { page: 'session' }>;
+const Inspector = lazy(() => import('./inspector.tsx').then((m) => m.Inspector));
 
-// Larger sessions are asked for their context when one wants to see it.
+// The context of larger sessions is requested only when the user wants to see it.
 const METER_MAX = 50_000;
 
 // What the header tells of a session beyond its record comes when the conversation is there.
@@ -37,8 +36,8 @@ function useFigures(session: SessionState): void {
   useEffect(() => {
     if (!there || !small) return undefined;
     const t = setTimeout(() => {
-      if (!session.context.value) void session.loadContext(null);
-      void session.loadTurns();
+      if (!session.context.value) void session.figures.loadContext(null);
+      void session.figures.loadTurns();
     }, 400);
     return () => clearTimeout(t);
   }, [session, there]);
@@ -88,95 +87,9 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const pane = r.query.get('pane');
   const [railOpen, setRailOpen] = useState(true);
   const [dialog, setDialog] = useState<{ is: 'label'; id: string } | { is: 'rename' } | { is: 'delete' } | null>(null);
-  const [found, setFound] = useState<string | null>(null);
-  const arrivedOnce = useRef(false);
   const off = !mayWrite.value || !!session.sub || meta?.writable === false || !!offline.value;
 
-  const url = (change: { entry?: string | null; query?: Record<string, string | null> }): string => {
-    const query = new URLSearchParams(r.query);
-    for (const [k, v] of Object.entries(change.query ?? {}))
-      if (v === null) query.delete(k);
-      else query.set(k, v);
-    return formatRoute({
-      ...r,
-      entry: change.entry === undefined ? (session.selectedEntryId.value ?? r.entry) : change.entry,
-      query,
-    });
-  };
-
-  const placed = (entry: string | null, how: 'moved' | 'jumped' | 'viewed'): void => {
-    if (how === 'moved') history.replaceState(history.state, '', url({ entry, query: { l: null } }));
-    else
-      go(
-        url({
-          entry,
-          query: how === 'viewed' ? { leaf: null, pane: null } : narrow ? { panel: null, pane: null } : {},
-        }),
-      );
-  };
-  const { jump, setJump, follow, select, goTo, view, chosen, ...reading } = useReading(session, {
-    follow: !r.entry && !r.query.has('leaf'),
-    placed,
-    say,
-  });
-
-  // The address decides what is shown: an entry off the path opens as a preview, one that is gone says so.
-  useEffect(() => {
-    if (!meta) return;
-    const s = session.skeleton;
-    const leaf = r.query.get('leaf');
-    if (r.entry !== null && s.index.get(r.entry) === undefined) {
-      const missing = r.entry;
-      void session.find(missing).then((there) => {
-        if (there) setFound(missing);
-        else {
-          say('That entry is not there any more. This is the end of the session.', 'bad');
-          go(url({ entry: null }), { replace: true });
-        }
-      });
-      return;
-    }
-    const at = r.entry === null ? undefined : s.index.get(r.entry);
-    if (leaf) session.viewLeafId.value = leaf;
-    else if (at !== undefined && !session.onActivePath.value[at]) session.viewLeafId.value = s.id[s.tip(at)]!;
-    else session.viewLeafId.value = null;
-    if (r.entry !== null && r.entry !== session.selectedEntryId.value) {
-      session.selectedEntryId.value = r.entry;
-      follow.value = false;
-      setJump({ entry: r.entry, align: 'start', ...keptPlace(), n: Date.now() });
-    } else if (r.entry === null && !leaf && keptPlace().place) {
-      follow.value = false;
-      setJump({ entry: keptPlace().place!.row, align: 'start', ...keptPlace(), n: Date.now() });
-    } else if (r.entry === null && !arrivedOnce.current && !leaf) follow.value = true;
-    else if (leaf && !r.entry) {
-      const i = s.index.get(leaf);
-      if (i !== undefined) {
-        follow.value = false;
-        setJump({ entry: leaf, align: 'start', n: Date.now() });
-      }
-    }
-    arrivedOnce.current = true;
-  }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null, found]);
-
-  // What the tree shows is part of the address, too: an address that we did not write ourselves decides.
-  const zoom = session.zoom.value,
-    show = [...session.show.value].join();
-  const written = useRef<string | null>(null);
-  const told = `${r.query.get('zoom') ?? 'prompts'} ${r.query.get('show') ?? ''}`;
-  useEffect(() => {
-    if (told === written.current) return;
-    written.current = told;
-    session.zoom.value = ZOOMS.find((z) => z === r.query.get('zoom')) ?? 'prompts';
-    session.show.value = new Set(
-      (r.query.get('show') ?? '').split(',').filter((f) => FILTERS.some(([name]) => name === f)),
-    );
-  }, [told]);
-  useEffect(() => {
-    const now = `${session.zoom.value} ${[...session.show.value].join()}`;
-    if (now === written.current) return;
-    written.current = now;
-    go(url({ query: { zoom: zoom === 'prompts' ? null : zoom, show: show || null } }), { replace: true });
-  }, [zoom, show]);
+  const { url, jump, setJump, follow, select, goTo, view, chosen, ...reading } = usePlace(session, r, narrow);
   useEffect(() => {
     setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : ''));
     if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } });
@@ -357,10 +270,12 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
                   <>
                     <Glyph agent={meta.agent} />
                     <span class="trunc">{visible(project(meta.cwd))}</span>
-                    {typeof session.cost.value?.cost === 'number' && (
+                    {typeof session.figures.cost.value?.cost === 'number' && (
                       <>
                         <i />
-                        <span class="num">{money(session.cost.value.cost, session.cost.value.estimated)}</span>
+                        <span class="num">
+                          {money(session.figures.cost.value.cost, session.figures.cost.value.estimated)}
+                        </span>
                       </>
                     )}
                     {model && (
@@ -517,10 +432,6 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
 }
 
 // The place that the history kept for this address: (row, pixels), never a word.
-function keptPlace(): { place?: Place } {
-  const at = (history.state as { at?: Place } | null)?.at;
-  return at && typeof at.row === 'string' && typeof at.px === 'number' ? { place: at } : {};
-}
 
 // The newest end of another branch: what Compare compares with.
 function otherTip(session: SessionState): number | null {

@@ -270,7 +270,7 @@ async function loadWeek(): Promise<void> {
         estimated: sum((r) => r.estimated ?? 0),
       };
   } catch {
-    /* A figure of comfort: the list does without. */
+    /* Nice to have: the list works without. */
   }
 }
 
@@ -282,7 +282,7 @@ const inThreads = (query: URLSearchParams): boolean => (query.get('sort') ?? 'mo
 
 type ListParams = Routes['GET /sessions']['params'];
 type SearchParams = Routes['GET /search']['params'];
-// What stands in the page's own address goes on to the server as it is; it refuses what it does not know.
+// The query of the page's own address is passed to the server as it is; the server refuses what it does not know.
 const asked = (q: URLSearchParams): ListParams => Object.fromEntries(q) as ListParams;
 const inSearch = (q: URLSearchParams): SearchParams => Object.fromEntries(q) as unknown as SearchParams;
 
@@ -396,8 +396,8 @@ async function searchIn(params: URLSearchParams, signal: AbortSignal): Promise<S
   };
 }
 
-// How long the last answer took: one types on for as long before the next is asked for, so that a quick server
-// is asked at once and a slow one not with every key.
+// How long the last answer took. The next search waits as long after a key, so that a quick server is asked at once
+// and a slow one is not asked with every key.
 let took = 0;
 
 function useSearch(query: URLSearchParams): { reply: Found | null; busy: boolean; failed: string | null } {
@@ -517,7 +517,7 @@ export function Snippet({ hit }: { hit: Hit }): JSX.Element {
 }
 
 function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {
-  // A title or a label is said of the session: it stands on no path.
+  // A title or a label belongs to the session as a whole, not to a path.
   const badge =
     hit.role === 'title' || hit.role === 'label' || !hit.entryId ? null : !hit.onActivePath ? (
       <span class="chip violet">other branch</span>
@@ -557,7 +557,7 @@ function Results({
         <b>{failed}</b>
       </div>
     );
-  // What is found is told best first; a page in order of time shows it so, too.
+  // The server sends the best hits first; a page in order of time sorts them by time.
   const byTime = inThreads(query);
   const groups = byTime
     ? [...(reply?.groups ?? [])].sort((a, b) => changed(b.session) - changed(a.session))

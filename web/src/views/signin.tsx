@@ -1,4 +1,4 @@
-// The server lets in who has a token: one types it here, or opens the address with #t= and the token.
+// The server lets in whoever has a token: it is typed here, or the address is opened with #t= and the token.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { visible } from '../model/safe.ts';

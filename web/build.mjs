@@ -91,7 +91,7 @@ function page(names) {
     .replace('{{preload}}', names.linked.map((f) => `<link rel="modulepreload" href="/${f}">`).join(''));
 }
 
-// What the server will send, and how large each is on the wire.
+// What the server will send, and its size when compressed.
 function sizes(out, names) {
   return readdirSync(out)
     .sort()

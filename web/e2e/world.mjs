@@ -58,22 +58,22 @@ export class World {
     this.server.stdout.on('data', (d) => {
       this.said += d;
     });
-    this.base = `http://127.0.0.1:${port}`;
+    this.api = `http://127.0.0.1:${port}`;
     for (let i = 0; i < 200; i++) {
       try {
-        if ((await fetch(`${this.base}/api/v1/health`)).ok) break;
+        if ((await fetch(`${this.api}/api/v1/health`)).ok) break;
       } catch {
         await new Promise((r) => setTimeout(r, 50));
       }
     }
-    this.api = this.base;
-    // A program that was built without the viewer says so at /; then dist/ stands in front of it.
-    const without = args.includes('--front') || /without the viewer/.test(await (await fetch(`${this.base}/`)).text());
+    // A program that was built without the viewer says so at /; then a server for dist/ is put in front of it.
+    const without = args.includes('--front') || /without the viewer/.test(await (await fetch(`${this.api}/`)).text());
+    // The address never changes while a page is open: what a page asks for elsewhere is a failure.
     if (without) {
       const p = (this.frontPort ??= await freePort());
       this.front ??= await front(p, port);
       this.base = `http://127.0.0.1:${p}`;
-    }
+    } else this.base = this.api;
     return this;
   }
 
@@ -134,7 +134,7 @@ export async function page(world, url, o = {}) {
   return p;
 }
 
-// What the console says of a server that is gone.
+// What the console says when the server is gone.
 export const NO_ANSWER = /Failed to load|ERR_|EventSource/;
 
 export const scenarios = [];

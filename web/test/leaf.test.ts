@@ -77,7 +77,7 @@ test('what comes late or out of turn changes nothing', () => {
   assert.equal(step(moving, { on: 'continue', entryId: 'other' }), moving);
 });
 
-test('a refusal is told, and one may try again', () => {
+test('a refusal is shown, and the user may try again', () => {
   const s = run({ on: 'continue', entryId: 'e' }, { on: 'refusal', message: 'read only' });
   assert.ok(s.at === 'refused' && s.message === 'read only');
   assert.equal(step(s, { on: 'continue', entryId: 'e' }).at, 'asking');

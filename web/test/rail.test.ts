@@ -65,7 +65,7 @@ const work: Made[] = [
   ['l1', 'a4', 'l'],
 ];
 
-test('prompts: runs between what one looks for, the leaf where it is seen', () => {
+test('prompts: runs between them, and the leaf where it is shown', () => {
   const s = Skeleton.from(wire(work));
   s.failed.set(2, 1);
   const r = rail(s, options(s, { zoom: 'prompts' }));

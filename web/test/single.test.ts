@@ -17,7 +17,7 @@ const held = (entries: unknown[]): Held =>
 const textOf = (e: Entry): unknown => (e['message'] as { content: { text: unknown }[] }).content[0]!.text;
 const plain = tree.id.map((id, i) => message(id ?? '', `words of ${id}`, tree.role[i] === 'u' ? 'user' : 'assistant'));
 
-test('a session that stands in the page has rows, bodies and branches', () => {
+test('a session that is in the page has rows, bodies and branches', () => {
   const s = held(plain);
   const shown = (): string[] =>
     s.visibleEntries.value.rows.filter((r) => r.entries.length).map((r) => s.words(r.entries[0]!));

@@ -131,20 +131,20 @@ test('Claude and pi give the same blocks', () => {
 });
 
 test('long texts and images stay references', () => {
-  const b = body({
-    type: 'message',
-    message: {
-      role: 'user',
-      content: [
-        { type: 'text', text: { $ref: 'e', pointer: '/message/content/0/text', bytes: 9000 } },
-        { type: 'image', data: { $media: 0, type: 'image/png', bytes: 10, width: 4, height: 3 } },
-      ],
-    },
-  });
-  assert.deepEqual(
-    b.blocks.map((x) => x.is),
-    ['text', 'image'],
-  );
+  const text = { $ref: 'e', pointer: '/message/content/0/text', bytes: 9000 },
+    media = { $media: 0, type: 'image/png', bytes: 10, width: 4, height: 3 };
+  const content = [
+    { type: 'text', text },
+    { type: 'image', data: media },
+  ];
+  const b = body({ type: 'message', message: { role: 'user', content } });
+  assert.deepEqual(b.blocks, [
+    { is: 'text', text },
+    { is: 'image', image: { media } },
+  ]);
+});
+
+test('the first words and the whole text of an entry', () => {
   assert.equal(firstWords({ type: 'message', message: { role: 'user', content: 'one\n two' } }), 'one two');
   assert.equal(allText({ type: 'message', message: { role: 'bashExecution', command: 'ls', output: 'a' } }), '$ ls\na');
 });

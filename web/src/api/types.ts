@@ -39,7 +39,7 @@ export interface MessageHead {
 // A stored entry: each agent's own.
 export type Entry = { type: string; id?: string; uuid?: string; timestamp?: string | number; [key: string]: unknown };
 
-// What stands in an entry for a long text, and for an image (view=ui).
+// What replaces a long text, or an image, in an entry (view=ui).
 export interface Ref {
   $ref: string;
   pointer: string;

@@ -1,4 +1,4 @@
-// The one key in localStorage: theme, width of the rail, where one was, and the last entry seen of
+// The one key in localStorage: theme, width of the rail, where the user was, and the last entry seen of
 // the last 50 sessions, as a number. Never a word of a session's content; at most 4 KB.
 
 export interface Kept {

@@ -30,7 +30,7 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
     }
     return at;
   };
-  // A thread stands where the first of its sessions does.
+  // A thread is where the first of its sessions is.
   const groups = new Map<ListItem, ListItem[]>();
   for (const s of items) {
     const root = rootOf(s),
@@ -44,7 +44,7 @@ export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }
   }));
 }
 
-// By day; what runs comes first in its day, placed by when it began to run, so that two agents that write in turn
+// By day; what runs comes first in its day, placed by when it began to run, so that two agents that take turns
 // do not swap places.
 export const changed = (s: ListItem): number => Date.parse(s.modified ?? '') || 0;
 
@@ -82,7 +82,7 @@ function days(items: ListItem[], o: RowsOptions): { head: Day | null; items: Lis
   return out;
 }
 
-// A row stands under the day that it shows; a fork hangs below its session if that is of the same day.
+// A row is under the day that it shows; a fork hangs below its session if that is of the same day.
 export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
   const rows: ListRow[] = [];
   for (const { head, items: its } of days(items, o)) {

@@ -70,7 +70,7 @@ function structural(s: Skeleton, zoom: Zoom, leaf: number): Uint8Array {
   return keep;
 }
 
-// The leaf may be an entry nobody sees (a label, a mark of the program): then it stands for the
+// The leaf may be an entry that is not shown (a label, a mark of the program): then it represents the
 // nearest one above it that is shown.
 export function shownLeaf(s: Skeleton, leaf: number): number {
   let i = leaf;

@@ -41,7 +41,7 @@ export function title(text: string): string {
   return flat.length <= TITLE_MAX ? flat : `${flat.slice(0, TITLE_MAX - 1)}…`;
 }
 
-// Where a link may lead: three schemes, no credentials. The host is told when the text does not say it.
+// Where a link may lead: three schemes, no credentials. The host is shown when the text does not say it.
 export function link(href: string, text: string): { href: string; host: string | null } | null {
   let url: URL;
   try {

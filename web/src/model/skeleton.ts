@@ -34,7 +34,7 @@ export class Skeleton {
   failed = new Map<number, number>();
   gap = new Map<number, number>(); // entries that stand for others which are not loaded: for how many
   index = new Map<string, number>();
-  private replaced = new Map<number, number>(); // entries whose id a later one has: by their number
+  private replaced = new Map<number, number>(); // entries whose id a later entry has too, by number
   leaf = NONE;
 
   static from(wire: TreeWire): Skeleton {

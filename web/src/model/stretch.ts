@@ -1,5 +1,5 @@
 // The shape of a session that is too large to hold whole: its turns (prompts, seams, forks, ends), and of
-// the stretches one looks at every entry. What lies between two turns and is not loaded is a gap: an entry
+// the stretches on screen every entry. What lies between two turns and is not loaded is a gap: an entry
 // that is not stored, of kind '~', which knows how many it stands for.
 import type { TreeWire } from '../api/types.ts';
 import { Skeleton } from './skeleton.ts';

@@ -7,33 +7,6 @@
 
 #include <stdlib.h>
 
-/* Finds a log of a root: by its path if it has one, otherwise by its key. */
-static int locate_log(struct grove *g, struct grove__root *root, const struct grove_key *key,
-		      struct grove__where *out, struct grove_detail *d)
-{
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = grove__store_describe(root->store, key, &path) ? grove__fail_nomem(d) : 0;
-
-	memset(out, 0, sizeof(*out));
-	if (!rc && path.len) {
-		rc = grove__locate_path(g, path.ptr, out, d);
-	} else if (!rc) {
-		out->store = root->store;
-		out->agent = root->agent;
-		out->project = strdup(key->project);
-		out->session = strdup(key->session);
-		out->sub = *key->subpath ? strdup(key->subpath) : NULL;
-		if (!out->project || !out->session || (*key->subpath && !out->sub))
-			rc = grove__fail_nomem(d);
-		if (!rc)
-			rc = grove__peek_root_dialect(g, root, key, &out->dialect, d);
-		if (rc)
-			grove__where_release(out);
-	}
-	grove__buf_release(&path);
-	return rc;
-}
-
 /*
  * Returns 1 if a log in a session's directory is a session that lists show, 0 if it is
  * something else, or GROVE_ENOMEM. One that cannot be read may be one.
@@ -84,9 +57,10 @@ static int visit_key(void *payload, struct grove__root *root, const struct grove
 	if (rc <= 0)
 		return rc ? grove__fail_nomem(v->d) : 0;
 	grove__fail_clear(v->d);
-	rc = locate_log(v->g, root, key, &at, v->d);
-	if (!rc)
-		rc = v->one(v, &at);
+	rc = grove__locate_log(v->g, root, key, &at, v->d);
+	if (!rc && !root->dir && (rc = grove__peek_root_dialect(v->g, root, key, &at.dialect, v->d)))
+		grove__where_release(&at);
+	rc = rc ? rc : v->one(v, &at);
 	if (rc >= 0 || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || v->d->code != rc)
 		return rc;
 	return v->failed(v, key);

@@ -23,6 +23,9 @@ int grove__locate_exactly(struct grove *g, const char *id, struct grove__where *
 			  void *payload, struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
+/* Finds the place of a log that a root has. */
+int grove__locate_log(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		      struct grove__where *out, struct grove_detail *d);
 /*
  * Appends the id of a session in a root: from its header, or else from its name.
  * Nothing if neither tells. GROVE_ENOMEM.

@@ -174,23 +174,31 @@ int grove__locate_id(struct grove *g, struct grove__root *root, const struct gro
 	return rc;
 }
 
-static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, enum rank rank)
+int grove__locate_log(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		      struct grove__where *out, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
+	int rc;
+
+	/* for files, a sub-agent's log is a file in a directory like any other */
+	if (!*key->subpath || !root->dir)
+		return grove__where_fill(out, root, key, d);
+	memset(out, 0, sizeof(*out));
+	rc = grove__store_describe(root->store, key, &path);
+	rc = rc ? grove__fail_nomem(d) : grove__locate_path(g, path.ptr, out, d);
+	grove__buf_release(&path);
+	return rc;
+}
+
+static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, enum rank rank)
+{
 	struct hit *h;
 	int rc;
 
 	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
 		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
-	/* for files, a sub-agent's log is a file in a directory like any other */
-	if (!*key->subpath || !s->root->dir)
-		rc = grove__where_fill(&h->at, s->root, key, s->d);
-	else if (grove__store_describe(s->root->store, key, &path))
-		rc = grove__fail_nomem(s->d);
-	else
-		rc = grove__locate_path(s->g, path.ptr, &h->at, s->d);
-	grove__buf_release(&path);
+	rc = grove__locate_log(s->g, s->root, key, &h->at, s->d);
 	if (rc)
 		return rc;
 	h->id = strndup(id.ptr, id.len);

@@ -31,8 +31,8 @@
 struct todo {
 	struct grove__root *root;        /* NULL: outside all roots */
 	struct grove_store *from;
-	char *project, *session;
-	char *to_project, *to_session;   /* its key in the archive; NULL: the same */
+	const char *project, *session;
+	const char *to_project, *to_session;   /* its key in the archive; NULL: the same */
 };
 
 struct archiver {
@@ -43,6 +43,7 @@ struct archiver {
 	struct grove_detail *d;
 	struct todo *todo;
 	size_t nr, cap;
+	struct grove__arena names;       /* in `todo` */
 	const struct grove__expiry *expiry;
 	int64_t before;                  /* only what expires before this time */
 };
@@ -321,16 +322,10 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 
 static int add_todo(struct archiver *a, struct todo t)
 {
-	if (t.project && t.session &&
-	    !grove__array_room(&a->todo, &a->cap, a->nr, sizeof(*a->todo))) {
-		a->todo[a->nr++] = t;
-		return 0;
-	}
-	free(t.project);
-	free(t.session);
-	free(t.to_project);
-	free(t.to_session);
-	return grove__fail_nomem(a->d);
+	if (a->names.failed || grove__array_room(&a->todo, &a->cap, a->nr, sizeof(*a->todo)))
+		return grove__fail_nomem(a->d);
+	a->todo[a->nr++] = t;
+	return 0;
 }
 
 /* True if its agent will delete it soon. */
@@ -359,8 +354,8 @@ static int add_key(void *payload, struct grove__root *root, const struct grove_k
 	if (a->expiry && !is_due(a, root->store, key))
 		return 0;
 	return add_todo(a, (struct todo){ .root = root, .from = root->store,
-					  .project = strdup(key->project),
-					  .session = strdup(key->session) });
+					  .project = grove__arena_dup(&a->names, grove__slice_str(key->project)),
+					  .session = grove__arena_dup(&a->names, grove__slice_str(key->session)) });
 }
 
 static int add_root(struct archiver *a, struct grove__root *root)
@@ -382,6 +377,20 @@ static int add_root(struct archiver *a, struct grove__root *root)
 	return rc;
 }
 
+/* Only a file with that suffix can have attachments. */
+static const char *with_ending(struct archiver *a, struct grove_slice name)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	const char *kept = NULL;
+
+	if (grove__buf_addf(&b, "%.*s.jsonl", (int)name.len, name.ptr))
+		a->names.failed = true;
+	else
+		kept = grove__arena_dup(&a->names, grove__buf_slice(&b));
+	grove__buf_release(&b);
+	return kept;
+}
+
 /*
  * A file in the directory of a session belongs to it: that session is archived. Returns
  * 1 if it is in no known place.
@@ -390,44 +399,31 @@ static int add_owner(struct archiver *a, const char *path)
 {
 	for (size_t i = 0; i < a->g->nr_roots; i++) {
 		struct grove__root *r = &a->g->roots[i];
-		size_t n = r->dir ? strlen(r->dir) : 0, first, second;
-		struct grove_buf name = GROVE_BUF_INIT;
+		size_t n = r->dir ? strlen(r->dir) : 0, first;
 		const char *p;
 
 		if (!n || strncmp(path, r->dir, n) || path[n] != '/')
 			continue;
 		p = path + n + 1;
 		first = r->flat ? 0 : strcspn(p, "/") + 1;
-		second = strcspn(p + first, "/");
-		if (grove__buf_addf(&name, "%.*s.jsonl", (int)second, p + first))
-			return grove__fail_nomem(a->d);
 		return add_todo(a, (struct todo){
-			.root = r, .from = r->store, .session = name.ptr,
-			.project = strndup(p, first ? first - 1 : 0),
+			.root = r, .from = r->store,
+			.project = grove__arena_dup(&a->names, grove__slice(p, first ? first - 1 : 0)),
+			.session = with_ending(a, grove__slice(p + first, strcspn(p + first, "/"))),
 		});
 	}
 	return 1;
 }
 
 /* Returns the name of the directory of a file outside all roots. */
-static char *own_project(const char *path)
+static const char *own_project(struct archiver *a, const char *path)
 {
 	const char *end = strrchr(path, '/');
 	const char *p = end;
 
-	if (!end || end == path)
-		return strdup("");
-	while (p > path && p[-1] != '/')
+	while (p && p > path && p[-1] != '/')
 		p--;
-	return strndup(p, (size_t)(end - p));
-}
-
-/* Only a file with that suffix can have attachments. */
-static char *with_ending(const char *name)
-{
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	return grove__buf_addf(&b, "%s.jsonl", name) ? NULL : b.ptr;
+	return grove__arena_dup(&a->names, grove__slice(p ? p : path, p ? (size_t)(end - p) : 0));
 }
 
 static int add_named(struct archiver *a, const char *what, struct grove__where *at)
@@ -443,12 +439,11 @@ static int add_named(struct archiver *a, const char *what, struct grove__where *
 			return rc;
 	}
 	t = (struct todo){ .root = grove__root_with(a->g, at->store), .from = at->store,
-			   .project = strdup(at->project), .session = strdup(at->session) };
-	if ((at->own_store && at->path && !(t.to_project = own_project(at->path))) ||
-	    (!grove__jsonl_has_suffix(at->session) && !(t.to_session = with_ending(at->session)))) {
-		free(t.project);
-		t.project = NULL; /* out of memory: reported later */
-	}
+			   .project = at->project, .session = at->session };
+	if (at->own_store && at->path)
+		t.to_project = own_project(a, at->path);
+	if (!grove__jsonl_has_suffix(at->session))
+		t.to_session = with_ending(a, grove__slice_str(at->session));
 	return add_todo(a, t);
 }
 
@@ -482,13 +477,8 @@ int grove__archive_into(struct grove *g, const char *what, struct grove_store *t
 		rc = archive_one(&a, &a.todo[i], i);
 	if (!rc)
 		rc = grove__hidden_check(g, hidden, d);
-	for (size_t i = 0; i < a.nr; i++) {
-		free(a.todo[i].project);
-		free(a.todo[i].session);
-		free(a.todo[i].to_project);
-		free(a.todo[i].to_session);
-	}
 	free(a.todo);
+	grove__arena_release(&a.names);
 	grove__where_release(&at);
 	return rc;
 }

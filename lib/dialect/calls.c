@@ -24,7 +24,7 @@ static bool broken_off(struct grove_slice message)
 	return grove__json_string_is(why, "aborted") || grove__json_string_is(why, "error");
 }
 
-static int tell(struct grove_slice id, bool answer, grove__call_fn *fn, void *payload)
+static int report_call(struct grove_slice id, bool answer, grove__call_fn *fn, void *payload)
 {
 	return id.ptr && grove__json_type_of(id) == JSON_STRING ? fn(payload, id, answer) : 0;
 }
@@ -40,7 +40,7 @@ int grove__dialect_calls(const struct grove__dialect *dialect, struct grove_slic
 	if (role != GROVE_ROLE_ASSISTANT && role != GROVE_ROLE_TOOL_RESULT)
 		return 0;
 	if (role == GROVE_ROLE_TOOL_RESULT && !s->answer)
-		return tell(grove__json_get(message, s->answer_id), true, fn, payload);
+		return report_call(grove__json_get(message, s->answer_id), true, fn, payload);
 	content = grove__json_get(message, "content");
 	if (!content.ptr || grove__json_type_of(content) != JSON_ARRAY || broken_off(message))
 		return 0;
@@ -48,10 +48,10 @@ int grove__dialect_calls(const struct grove__dialect *dialect, struct grove_slic
 	while (!rc && grove__json_next(&it)) {
 		type = grove__json_get(it.value, "type");
 		if (role == GROVE_ROLE_ASSISTANT && grove__json_string_is(type, s->call))
-			rc = tell(grove__json_get(it.value, "id"), false, fn, payload);
+			rc = report_call(grove__json_get(it.value, "id"), false, fn, payload);
 		else if (role == GROVE_ROLE_TOOL_RESULT && s->answer &&
 			 grove__json_string_is(type, s->answer))
-			rc = tell(grove__json_get(it.value, s->answer_id), true, fn, payload);
+			rc = report_call(grove__json_get(it.value, s->answer_id), true, fn, payload);
 	}
 	return rc;
 }

@@ -122,7 +122,7 @@ static int text_of(struct grove_slice raw, struct grove_buf *b, struct grove_sli
 }
 
 /* Finds a name, which is usually that of the last record copied, or of the next one. */
-static uint32_t find(const struct grove__claude_fork *f, struct grove_slice uuid)
+static uint32_t find_copied(const struct grove__claude_fork *f, struct grove_slice uuid)
 {
 	for (size_t i = f->last; i < f->nr && i < f->last + 2; i++)
 		if (grove__slice_eq(copy_name(f, (uint32_t)i), uuid))
@@ -158,7 +158,7 @@ static int step_up(struct grove__claude_fork *f, uint32_t i, uint32_t *next)
  */
 static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t *out)
 {
-	uint32_t i = find(f, uuid), next;
+	uint32_t i = find_copied(f, uuid), next;
 	int rc = 0;
 
 	f->nr_path = 0;
@@ -493,7 +493,7 @@ static int find_copy(struct grove__claude_fork *f, const struct grove_slice v[FO
 		return 0;
 	rc = text_of(v[F_UUID], &b, &uuid);
 	if (!rc) {
-		*out = find(f, uuid);
+		*out = find_copied(f, uuid);
 		if (*out != GROVE__IDMAP_NONE && f->copies[*out].to != TO_ITSELF)
 			*out = GROVE__IDMAP_NONE;
 	}
@@ -676,7 +676,7 @@ int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice lin
 
 /* --- after the records --- */
 
-static void begin(const struct grove__claude_fork *f, const char *type, struct grove_buf *out, struct grove__out *o)
+static void begin_line(const struct grove__claude_fork *f, const char *type, struct grove_buf *out, struct grove__out *o)
 {
 	grove__buf_clear(out);
 	grove__out_init_buf(o, out);
@@ -704,7 +704,7 @@ static int put_suppression(struct grove__claude_fork *f, int64_t now, struct gro
 {
 	struct grove__out o;
 
-	begin(f, "history-suppression", out, &o);
+	begin_line(f, "history-suppression", out, &o);
 	grove__out_string(&o, "cause", "fork_inherit");
 	grove__out_time(&o, "ts", now);
 	grove__out_close(&o, '}');
@@ -724,7 +724,7 @@ static int put_leaf(struct grove__claude_fork *f, const char *leaf, struct grove
 		return 0;
 	if (!root)
 		id[grove__claude_entry_id(f->copies[i].fresh, false, id)] = '\0';
-	begin(f, "last-prompt", out, &o);
+	begin_line(f, "last-prompt", out, &o);
 	grove__out_string(&o, "leafUuid", root ? NULL : id);
 	grove__out_bool(&o, "explicit", true);
 	grove__out_close(&o, '}');
@@ -735,7 +735,7 @@ static int put_replacements(struct grove__claude_fork *f, int64_t now, struct gr
 {
 	struct grove__out o;
 
-	begin(f, "content-replacement", out, &o);
+	begin_line(f, "content-replacement", out, &o);
 	grove__out_open(&o, "replacements", '[');
 	grove__out_bytes(&o, f->replacements.ptr, f->replacements.len);
 	grove__out_close(&o, ']');
@@ -748,7 +748,7 @@ static int put_relocated(struct grove__claude_fork *f, const char *cwd, struct g
 	struct grove__out o;
 	int rc;
 
-	begin(f, "relocated", out, &o);
+	begin_line(f, "relocated", out, &o);
 	grove__out_string_if(&o, "relocatedCwd", cwd);
 	if (!cwd) {
 		grove__out_fail(&o, grove__json_put_canonical(&told, grove__buf_slice(&f->relocated)));
@@ -766,7 +766,7 @@ static int put_title(struct grove__claude_fork *f, const char *title, bool given
 	struct grove_buf text = GROVE_BUF_INIT;
 	struct grove__out o;
 
-	begin(f, "custom-title", out, &o);
+	begin_line(f, "custom-title", out, &o);
 	grove__out_fail(&o, grove__buf_addf(&text, "%s%s", title ? title : "Forked session",
 					    given && title ? "" : " (fork)"));
 	grove__out_slice(&o, "customTitle", grove__buf_slice(&text));

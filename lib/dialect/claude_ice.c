@@ -42,7 +42,7 @@ static struct place reserve(struct freezing *f, size_t nr, size_t room, size_t i
 	return p;
 }
 
-static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
+static int write_ice(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 {
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
 }
@@ -65,8 +65,8 @@ static int put_names(struct freezing *f, const struct grove__claude_rows *r, con
 		names[i].text = *len + texts->len + 1;
 		rc = rc ? rc : grove__buf_add_slice(texts, text);
 	}
-	rc = rc ? rc : put(f, h->names.at + from * sizeof(*names), names, nr * sizeof(*names));
-	rc = rc ? rc : put(f, h->texts.at + *len, texts->ptr, texts->len);
+	rc = rc ? rc : write_ice(f, h->names.at + from * sizeof(*names), names, nr * sizeof(*names));
+	rc = rc ? rc : write_ice(f, h->texts.at + *len, texts->ptr, texts->len);
 	*len += texts->len;
 	return rc;
 }
@@ -100,14 +100,14 @@ int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64
 	h.pool = reserve(&f, r->nr_pool, ROOM, sizeof(*r->pool));
 	h.slots = reserve(&f, slots, 0, sizeof(*r->map.slots));
 	h.texts.at = f.at;
-	rc = put(&f, h.rows.at, r->rows, r->nr * sizeof(*r->rows));
+	rc = write_ice(&f, h.rows.at, r->rows, r->nr * sizeof(*r->rows));
 	rc = rc ? rc : put_all_names(&f, r, &h);
-	rc = rc ? rc : put(&f, h.kept.at, r->kept, r->nr_kept * sizeof(*r->kept));
-	rc = rc ? rc : put(&f, h.pool.at, r->pool, r->nr_pool * sizeof(*r->pool));
-	rc = rc ? rc : put(&f, h.slots.at, r->map.slots, slots * sizeof(*r->map.slots));
+	rc = rc ? rc : write_ice(&f, h.kept.at, r->kept, r->nr_kept * sizeof(*r->kept));
+	rc = rc ? rc : write_ice(&f, h.pool.at, r->pool, r->nr_pool * sizeof(*r->pool));
+	rc = rc ? rc : write_ice(&f, h.slots.at, r->map.slots, slots * sizeof(*r->map.slots));
 	h.texts.cap = h.texts.nr;
 	*end = h.end = h.texts.at + h.texts.nr;
-	return rc ? rc : put(&f, at, &h, sizeof(h));
+	return rc ? rc : write_ice(&f, at, &h, sizeof(h));
 }
 
 /* ------------------------------------------------------------------ thawing */

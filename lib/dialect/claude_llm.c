@@ -481,7 +481,7 @@ static int keep_block(void *payload, struct grove_slice type, struct grove_slice
 	return rc ? rc : grove__buf_add_slice(k->out, json);
 }
 
-static int tell(struct cleaner *c, size_t i)
+static int report_message(struct cleaner *c, size_t i)
 {
 	const struct state *s = &c->states[i];
 	struct grove_slice m = c->messages[i], content = grove__json_get(m, "content");
@@ -537,7 +537,7 @@ static int tell_all(struct cleaner *c)
 			rc = c->fn(c->payload, SIZE_MAX,
 				   grove__slice(c->bytes.ptr + c->made[x->made].at, c->made[x->made].len));
 		else
-			rc = tell(c, x->message);
+			rc = report_message(c, x->message);
 	}
 	return rc || said ? rc : c->fn(c->payload, SIZE_MAX, grove__slice_str(no_response));
 }

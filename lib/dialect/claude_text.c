@@ -14,8 +14,8 @@ struct teller {
 
 static const struct grove_slice nothing = { NULL, 0 };
 
-static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
-		struct grove_slice text, bool error)
+static int report_piece(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
+			struct grove_slice text, bool error)
 {
 	struct grove_piece p = { .kind = kind, .error = error, .call = t->call };
 	int rc = grove__json_words(title, &t->title_room, &p.title);
@@ -46,16 +46,16 @@ static int tell_result(struct teller *t, struct grove_slice content, struct grov
 	if (rc)
 		return rc;
 	if (grove__json_type_of(content) != JSON_ARRAY || !grove__json_at(content, 0).len)
-		return tell(t, GROVE_PIECE_TOOL_RESULT, title,
-			    grove__json_type_of(content) == JSON_ARRAY ? nothing : content, error);
+		return report_piece(t, GROVE_PIECE_TOOL_RESULT, title,
+				    grove__json_type_of(content) == JSON_ARRAY ? nothing : content, error);
 	grove__json_iter_init(&it, content);
 	while (!rc && grove__json_next_members(&it, names, NR, of)) {
 		if (grove__json_string_is(of[TYPE], "text"))
-			rc = tell(t, GROVE_PIECE_TOOL_RESULT, title, of[TEXT], error);
+			rc = report_piece(t, GROVE_PIECE_TOOL_RESULT, title, of[TEXT], error);
 		else if (grove__json_string_is(of[TYPE], "image"))
-			rc = tell(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
+			rc = report_piece(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
 		else
-			rc = tell(t, GROVE_PIECE_NOTE, of[TYPE], it.value, false);
+			rc = report_piece(t, GROVE_PIECE_NOTE, of[TYPE], it.value, false);
 	}
 	return rc;
 }
@@ -71,20 +71,20 @@ static int tell_block(struct teller *t, struct grove_slice block, const struct g
 
 	t->call = nothing;
 	if (grove__json_string_is(of[TYPE], "text"))
-		return tell(t, GROVE_PIECE_TEXT, nothing, of[TEXT], false);
+		return report_piece(t, GROVE_PIECE_TEXT, nothing, of[TEXT], false);
 	if (grove__json_string_is(of[TYPE], "thinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
+		return report_piece(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
 	if (grove__json_string_is(of[TYPE], "redacted_thinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
+		return report_piece(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
 	if (grove__json_string_is(of[TYPE], "tool_use")) {
 		rc = grove__json_words(of[ID], &t->call_room, &t->call);
-		return rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
+		return rc ? rc : report_piece(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
 	}
 	if (grove__json_string_is(of[TYPE], "tool_result"))
 		return tell_result(t, of[CONTENT], of[CALL], grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
 	if (grove__json_string_is(of[TYPE], "image") || grove__json_string_is(of[TYPE], "document"))
-		return tell(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
-	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
+		return report_piece(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
+	return report_piece(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
 }
 
 static int tell_blocks(struct teller *t, struct grove_slice content)
@@ -110,8 +110,8 @@ static int tell_message(struct teller *t, struct grove_slice line)
 	content = of[MESSAGE].len ? grove__json_get(of[MESSAGE], "content")
 				  : grove__claude_queued(of[ATTACHMENT]);
 	if (grove__json_type_of(content) == JSON_STRING)
-		return tell(t, grove__json_truthy(of[SUMMARY]) ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing,
-			    content, grove__json_truthy(of[ERROR]));
+		return report_piece(t, grove__json_truthy(of[SUMMARY]) ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing,
+				    content, grove__json_truthy(of[ERROR]));
 	return grove__json_type_of(content) == JSON_ARRAY ? tell_blocks(t, content) : 0;
 }
 
@@ -164,7 +164,7 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 	case GROVE_KIND_SYSTEM:
 		v = grove__json_get(line, "content");
 		if (grove__json_type_of(v) == JSON_STRING)
-			rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "subtype"), v, false);
+			rc = report_piece(&t, GROVE_PIECE_NOTE, grove__json_get(line, "subtype"), v, false);
 		else
 			rc = note(&t, "system", grove__json_get(line, "subtype"));
 		break;
@@ -174,7 +174,7 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 	default:
 		v = gist(line);
 		if (v.len)
-			rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "type"), v, false);
+			rc = report_piece(&t, GROVE_PIECE_NOTE, grove__json_get(line, "type"), v, false);
 		else
 			rc = note(&t, "line", grove__json_get(line, "type"));
 	}

@@ -18,7 +18,7 @@ struct telling {
 };
 
 /* {"role":ROLE,"content":[ */
-static int begin(struct telling *t, const char *role)
+static int begin_message(struct telling *t, const char *role)
 {
 	grove__buf_clear(&t->text);
 	grove__buf_clear(&t->json);
@@ -75,12 +75,12 @@ static int put_blocks(struct grove_buf *out, struct grove_slice blocks, enum whi
 static int tell_parted(struct telling *t, const struct grove__xcsh_message *m,
 		       struct grove_slice content, struct grove_slice attribution)
 {
-	int rc = begin(t, "developer");
+	int rc = begin_message(t, "developer");
 
 	rc = rc ? rc : put_blocks(&t->json, content, OTHERS);
 	if (!rc && t->json.ptr[t->json.len - 1] != '[')
 		rc = end(t, m, attribution);
-	rc = rc ? rc : begin(t, "user");
+	rc = rc ? rc : begin_message(t, "user");
 	rc = rc ? rc : grove__xcsh_add_member(&t->text, "Images attached to ", m->json, "customType", ".");
 	rc = rc ? rc : grove__xcsh_put_text(&t->json, grove__buf_slice(&t->text));
 	rc = rc ? rc : put_blocks(&t->json, content, IMAGES);
@@ -111,10 +111,10 @@ static int tell_custom(struct telling *t, const struct grove__xcsh_message *m)
 	if (grove__json_type_of(content) == JSON_ARRAY) {
 		if (!users && has_image(content))
 			return tell_parted(t, m, content, attribution);
-		rc = begin(t, users ? "user" : "developer");
+		rc = begin_message(t, users ? "user" : "developer");
 		rc = rc ? rc : put_blocks(&t->json, content, ALL);
 	} else if (grove__json_type_of(content) == JSON_STRING) {
-		rc = begin(t, users ? "user" : "developer");
+		rc = begin_message(t, users ? "user" : "developer");
 		rc = rc ? rc : grove__json_text(&t->text, content);
 		rc = rc ? rc : grove__xcsh_put_text(&t->json, grove__buf_slice(&t->text));
 	} else {
@@ -129,7 +129,7 @@ static int tell_summary(struct telling *t, const struct grove__xcsh_message *m)
 	struct grove_slice blocks = grove__json_get(m->json, "blocks");
 	struct grove_slice summary = grove__json_get(m->json, "summary");
 	bool bare = m->form == XCSH_FORM_COMPACTION && grove__json_type_of(blocks) == JSON_ARRAY;
-	int rc = begin(t, "user");
+	int rc = begin_message(t, "user");
 
 	if (bare && grove__json_type_of(summary) == JSON_STRING)
 		rc = rc ? rc : grove__json_text(&t->text, summary);
@@ -143,7 +143,7 @@ static int tell_summary(struct telling *t, const struct grove__xcsh_message *m)
 
 static int tell_run(struct telling *t, const struct grove__xcsh_message *m)
 {
-	int rc = begin(t, "user");
+	int rc = begin_message(t, "user");
 
 	rc = rc ? rc : grove__xcsh_told_text(&t->text, m, &grove__omp_wording);
 	rc = rc ? rc : grove__xcsh_put_text(&t->json, grove__buf_slice(&t->text));
@@ -155,7 +155,7 @@ static int tell_files(struct telling *t, const struct grove__xcsh_message *m, bo
 {
 	struct grove_slice files = grove__json_get(m->json, "files"), image;
 	struct grove__json_iter it;
-	int rc = begin(t, pictures ? "user" : "developer");
+	int rc = begin_message(t, pictures ? "user" : "developer");
 
 	grove__json_iter_init(&it, files);
 	while (!rc && grove__json_next(&it)) {
@@ -221,7 +221,7 @@ static int without_last_thoughts(struct telling *t, struct grove_slice *m)
 	return rc;
 }
 
-static int tell(struct telling *t, const struct grove__xcsh_message *m)
+static int report_message(struct telling *t, const struct grove__xcsh_message *m)
 {
 	struct grove_slice json;
 	int rc;
@@ -259,7 +259,7 @@ int grove__omp_llm(const struct grove_slice *messages, const uint8_t *marks, siz
 
 		if (m.form == XCSH_FORM_ASSISTANT && i + 1 < nr && grove__omp_is_note(messages[i + 1]))
 			rc = without_last_thoughts(&t, &m.json);
-		rc = rc ? rc : tell(&t, &m);
+		rc = rc ? rc : report_message(&t, &m);
 	}
 	grove__buf_release(&t.text);
 	grove__buf_release(&t.json);

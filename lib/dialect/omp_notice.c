@@ -201,7 +201,7 @@ static bool is_slash(char c)
 }
 
 /* Adds finding `i` to its file. */
-static int place(struct tree *t, size_t i)
+static int place_path(struct tree *t, size_t i)
 {
 	struct grove_slice path = t->f[i].path;
 	const char *p = path.ptr, *end = p + path.len, *name = p;
@@ -328,7 +328,7 @@ static int findings(struct grove_buf *text, const struct grove__xcsh_finding *f,
 	grove__arena_init(&t.keys);
 	rc = rc ? rc : new_node(&t, 0, grove__slice(NULL, 0), &i);
 	for (i = 0; !rc && i < nr; i++)
-		rc = place(&t, i);
+		rc = place_path(&t, i);
 	rc = rc ? rc : put_tree(text, &t);
 	grove__idmap_release(&t.map);
 	grove__arena_release(&t.keys);

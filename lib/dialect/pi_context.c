@@ -45,7 +45,7 @@ int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct gro
 }
 
 /* Writes a member, or nothing if the value is absent. */
-static void put(struct grove__out *o, const char *name, struct grove_slice raw)
+static void put_member(struct grove__out *o, const char *name, struct grove_slice raw)
 {
 	if (raw.len)
 		grove__out_raw(o, name, raw);
@@ -73,11 +73,11 @@ int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grov
 	}
 	grove__out_init_buf(&o, out);
 	o.comma = true; /* other members come before */
-	put(&o, "thinkingLevel", level);
+	put_member(&o, "thinkingLevel", level);
 	if (set) {
 		grove__out_open(&o, "model", '{');
-		put(&o, "provider", provider);
-		put(&o, "modelId", model);
+		put_member(&o, "provider", provider);
+		put_member(&o, "modelId", model);
 		grove__out_close(&o, '}');
 	} else {
 		grove__out_string(&o, "model", NULL);
@@ -209,10 +209,10 @@ static int put_custom(struct grove_buf *out, struct grove_slice line, int64_t ti
 	grove__out_init_buf(&o, out);
 	grove__out_open(&o, NULL, '{');
 	grove__out_string(&o, "role", "custom");
-	put(&o, "customType", grove__json_get(line, "customType"));
-	put(&o, "content", content);
-	put(&o, "display", grove__json_get(line, "display"));
-	put(&o, "details", grove__json_get(line, "details"));
+	put_member(&o, "customType", grove__json_get(line, "customType"));
+	put_member(&o, "content", content);
+	put_member(&o, "display", grove__json_get(line, "display"));
+	put_member(&o, "details", grove__json_get(line, "details"));
 	put_time(&o, time);
 	grove__out_close(&o, '}');
 	return grove__out_finish(&o);
@@ -227,8 +227,8 @@ static int put_summary(struct grove_buf *out, struct grove_slice line, const cha
 	grove__out_init_buf(&o, out);
 	grove__out_open(&o, NULL, '{');
 	grove__out_string(&o, "role", role);
-	put(&o, "summary", grove__json_get(line, "summary"));
-	put(&o, name, grove__json_get(line, name));
+	put_member(&o, "summary", grove__json_get(line, "summary"));
+	put_member(&o, name, grove__json_get(line, name));
 	put_time(&o, time);
 	grove__out_close(&o, '}');
 	return grove__out_finish(&o);
@@ -286,8 +286,8 @@ static int put_user(struct grove_buf *out, struct grove_slice content, struct gr
 	if (grove__json_type_of(content) == JSON_STRING)
 		put_text_block(&o, "content", content);
 	else
-		put(&o, "content", content);
-	put(&o, "timestamp", time);
+		put_member(&o, "content", content);
+	put_member(&o, "timestamp", time);
 	grove__out_close(&o, '}');
 	return grove__out_finish(&o);
 }

@@ -57,7 +57,7 @@ static bool says_something(struct grove_slice src)
 
 /* --- workers --- */
 
-static void put(struct grove__out *o, const char *name, struct grove_slice v, const char *fill)
+static void put_member(struct grove__out *o, const char *name, struct grove_slice v, const char *fill)
 {
 	grove__out_raw(o, name, is_there(v) ? v : grove__slice_str(fill));
 }
@@ -169,10 +169,10 @@ static void put_worker(struct grove__out *o, struct grove_slice src, struct grov
 	ends->nr++;
 	ends->by[end_of(status)]++;
 	grove__out_open(o, NULL, '{');
-	put(o, "taskId", id, "null");
-	put(o, "agent", is_there(agent) ? agent : grove__json_get(task, "agent"), "null");
-	put(o, "status", status, "null");
-	put(o, "summary", grove__json_get(w, "summary"), "null");
+	put_member(o, "taskId", id, "null");
+	put_member(o, "agent", is_there(agent) ? agent : grove__json_get(task, "agent"), "null");
+	put_member(o, "status", status, "null");
+	put_member(o, "summary", grove__json_get(w, "summary"), "null");
 	put_about(o, "events", grove__json_get(w, "events"), part(src, "processEvents"), id);
 	put_about(o, "evidence", grove__json_get(w, "evidence"), part(src, "evidenceSummaries"), id);
 	put_about(o, "toolRoutes", grove__json_get(w, "toolRoutes"), part(src, "toolRuntimeRoutes"), id);
@@ -247,8 +247,8 @@ static int project(const struct grove__delegation_in *in, struct grove__delegati
 	grove__out_init_buf(&o, &out->projection);
 	grove__out_fail(&o, rc);
 	grove__out_open(&o, NULL, '{');
-	put(&o, "batchId", grove__json_get(in->result, "batchId"), "null");
-	put(&o, "status", status, end_of_all(&ends));
+	put_member(&o, "batchId", grove__json_get(in->result, "batchId"), "null");
+	put_member(&o, "status", status, end_of_all(&ends));
 	grove__out_open(&o, "workers", '[');
 	grove__out_bytes(&o, workers.ptr, workers.len);
 	grove__out_close(&o, ']');
@@ -277,7 +277,7 @@ static int batch(struct grove_slice value, enum grove_kind kind, struct grove_bu
 	return grove__json_text(out, id);
 }
 
-static int place(struct grove_slice value, struct grove_slice projection, struct grove_buf *out)
+static int place_projection(struct grove_slice value, struct grove_slice projection, struct grove_buf *out)
 {
 	struct grove__json_change ch = { .path = { "metadata", "subagentProjection" }, projection };
 	struct grove_buf whole = GROVE_BUF_INIT;
@@ -297,4 +297,4 @@ static int place(struct grove_slice value, struct grove_slice projection, struct
 	return rc;
 }
 
-const struct grove__delegation grove__pi_delegation = { batch, project, place };
+const struct grove__delegation grove__pi_delegation = { batch, project, place_projection };

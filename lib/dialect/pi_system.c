@@ -39,7 +39,7 @@ static bool same_key(struct grove_slice a, struct grove_slice b)
 	return same;
 }
 
-static struct item *find(struct map *m, struct grove_slice key)
+static struct item *find_item(struct map *m, struct grove_slice key)
 {
 	for (size_t i = 0; i < m->nr; i++)
 		if (m->items[i].value.ptr && same_key(m->items[i].key, key))
@@ -49,7 +49,7 @@ static struct item *find(struct map *m, struct grove_slice key)
 
 static int set(struct map *m, struct grove_slice key, struct grove_slice value)
 {
-	struct item *it = find(m, key);
+	struct item *it = find_item(m, key);
 
 	if (it) {
 		it->value = value;
@@ -63,7 +63,7 @@ static int set(struct map *m, struct grove_slice key, struct grove_slice value)
 
 static void unset(struct map *m, struct grove_slice key)
 {
-	struct item *it = find(m, key);
+	struct item *it = find_item(m, key);
 
 	if (it)
 		it->value.ptr = NULL;

@@ -88,8 +88,8 @@ struct teller {
 	bool hidden;
 };
 
-static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
-		struct grove_slice text, bool error)
+static int report_piece(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
+			struct grove_slice text, bool error)
 {
 	struct grove_piece p = { .kind = kind, .error = error, .hidden = t->hidden, .call = t->call };
 	int rc = grove__json_words(title, &t->title_room, &p.title);
@@ -110,20 +110,20 @@ static int tell_block(struct teller *t, struct grove_slice block, const struct g
 	int rc;
 
 	if (grove__json_string_is(of[TYPE], "text"))
-		return tell(t, text_kind, title, of[TEXT], error);
+		return report_piece(t, text_kind, title, of[TEXT], error);
 	if (grove__json_string_is(of[TYPE], "redactedThinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
+		return report_piece(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
 	if (grove__json_string_is(of[TYPE], "thinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
+		return report_piece(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
 	if (grove__json_string_is(of[TYPE], "toolCall")) {
 		rc = grove__json_words(of[ID], &t->call_room, &t->call);
-		rc = rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
+		rc = rc ? rc : report_piece(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
 		t->call = nothing;
 		return rc;
 	}
 	if (grove__json_string_is(of[TYPE], "image"))
-		return tell(t, GROVE_PIECE_IMAGE, of[MIME], nothing, false);
-	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
+		return report_piece(t, GROVE_PIECE_IMAGE, of[MIME], nothing, false);
+	return report_piece(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
 }
 
 static int tell_content(struct teller *t, struct grove_slice content,
@@ -134,7 +134,7 @@ static int tell_content(struct teller *t, struct grove_slice content,
 	int rc = 0;
 
 	if (grove__json_type_of(content) == JSON_STRING)
-		return tell(t, text_kind, title, content, error);
+		return report_piece(t, text_kind, title, content, error);
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);
@@ -149,10 +149,10 @@ static int tell_run(struct teller *t, struct grove_slice m, const char *name)
 	struct grove_slice code = grove__json_get(m, "exitCode");
 	bool failed = grove__json_truthy(grove__json_get(m, "cancelled")) ||
 		      (grove__json_type_of(code) == JSON_NUMBER && grove__json_truthy(code));
-	int rc = tell(t, GROVE_PIECE_COMMAND, nothing, grove__json_get(m, name), failed);
+	int rc = report_piece(t, GROVE_PIECE_COMMAND, nothing, grove__json_get(m, name), failed);
 
 	if (!rc)
-		rc = tell(t, GROVE_PIECE_OUTPUT, nothing, grove__json_get(m, "output"), failed);
+		rc = report_piece(t, GROVE_PIECE_OUTPUT, nothing, grove__json_get(m, "output"), failed);
 	return rc;
 }
 
@@ -166,8 +166,8 @@ static int tell_files(struct teller *t, struct grove_slice files)
 		return 0;
 	grove__json_iter_init(&it, files);
 	while (!rc && grove__json_next(&it))
-		rc = tell(t, GROVE_PIECE_NOTE, grove__slice_str("\"file\""),
-			  grove__json_get(it.value, "path"), false);
+		rc = report_piece(t, GROVE_PIECE_NOTE, grove__slice_str("\"file\""),
+				  grove__json_get(it.value, "path"), false);
 	return rc;
 }
 
@@ -184,7 +184,7 @@ static int tell_result(struct teller *t, struct grove_slice content, struct grov
 	int rc = grove__json_words(call, &t->call_room, &t->call);
 
 	if (!rc && grove__json_type_of(content) == JSON_ARRAY && !grove__json_at(content, 0).len)
-		return tell(t, GROVE_PIECE_TOOL_RESULT, tool, nothing, error);
+		return report_piece(t, GROVE_PIECE_TOOL_RESULT, tool, nothing, error);
 	return rc ? rc : tell_content(t, content, GROVE_PIECE_TOOL_RESULT, tool, error);
 }
 
@@ -203,14 +203,14 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 	if (role == GROVE_ROLE_FILES)
 		return tell_files(t, grove__json_get(m, "files"));
 	if (role == GROVE_ROLE_BRANCH_SUMMARY || role == GROVE_ROLE_COMPACTION_SUMMARY)
-		return tell(t, GROVE_PIECE_SUMMARY, nothing, grove__json_get(m, "summary"), false);
+		return report_piece(t, GROVE_PIECE_SUMMARY, nothing, grove__json_get(m, "summary"), false);
 	t->hidden = role == GROVE_ROLE_CUSTOM && is_hidden(m);
 	grove__json_get_all(m, names, NR, of);
 	if (role == GROVE_ROLE_TOOL_RESULT)
 		return tell_result(t, of[CONTENT], of[CALL], of[TOOL_NAME], grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
 	rc = tell_content(t, of[CONTENT], GROVE_PIECE_TEXT, nothing, false);
 	if (!rc && grove__json_type_of(of[ERROR_MESSAGE]) == JSON_STRING)
-		rc = tell(t, GROVE_PIECE_NOTE, of[STOP_REASON], of[ERROR_MESSAGE], true);
+		rc = report_piece(t, GROVE_PIECE_NOTE, of[STOP_REASON], of[ERROR_MESSAGE], true);
 	return rc;
 }
 
@@ -328,7 +328,7 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		break;
 	case GROVE_KIND_COMPACTION:
 	case GROVE_KIND_BRANCH_SUMMARY:
-		rc = tell(&t, GROVE_PIECE_SUMMARY, nothing, GET("summary"), false);
+		rc = report_piece(&t, GROVE_PIECE_SUMMARY, nothing, GET("summary"), false);
 		break;
 	case GROVE_KIND_THINKING_LEVEL:
 		rc = tell_note(&t, "thinking", GET("thinkingLevel"), "", nothing);

@@ -74,7 +74,7 @@ static int put_name(struct grove_buf *out, const char *name)
 }
 
 /* `,"name":value` as JSON.stringify spells it. */
-static int put(struct grove_buf *out, const char *name, struct grove_slice raw)
+static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
 {
 	int rc = put_name(out, name);
 
@@ -204,7 +204,7 @@ static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const
 	if (s->kind == GROVE_KIND_USAGE && !strcmp(name, "note") && !grove__json_truthy(raw))
 		return 0;
 	if (s->kind != GROVE_KIND_NAME || strcmp(name, "name"))
-		return put(out, name, raw);
+		return put_member(out, name, raw);
 	rc = grove__json_text(&text, raw);
 	if (!rc)
 		rc = grove__pi_clean_name(grove__buf_slice(&text), &clean);

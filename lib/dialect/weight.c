@@ -20,7 +20,7 @@ void grove__weight_release(struct grove__weight *w)
 	grove__buf_release(&w->model);
 }
 
-static uint64_t put(struct grove__weight *w, enum grove_part part, size_t bytes)
+static uint64_t count_bytes(struct grove__weight *w, enum grove_part part, size_t bytes)
 {
 	uint64_t tokens = part == GROVE_PART_IMAGES ? IMAGE_TOKENS : (bytes + TOKEN_BYTES - 1) / TOKEN_BYTES;
 
@@ -75,14 +75,14 @@ static uint64_t add_block(struct grove__weight *w, struct grove_slice block, str
 
 	/* the type usually comes first, and a text is nearly the whole block */
 	if (block.len > 16 && !memcmp(block.ptr, "{\"type\":\"text\",", 15))
-		return put(w, part, block.len > 25 ? block.len - 25 : 0);
+		return count_bytes(w, part, block.len > 25 ? block.len - 25 : 0);
 	i = block_kind(of[TYPE]);
 	if (i == NR_BLOCKS)
-		return put(w, part, block.len);
+		return count_bytes(w, part, block.len);
 	if (blocks[i].part == GROVE_PART_TOOL_RESULTS && !depth)
 		return add_content(w, of[CONTENT], GROVE_PART_TOOL_RESULTS, 1, NULL);
 	of[TYPE] = block;
-	return put(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[blocks[i].member]));
+	return count_bytes(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[blocks[i].member]));
 }
 
 /* *text (if not NULL) becomes the first text among blocks. */
@@ -96,7 +96,7 @@ static uint64_t add_content(struct grove__weight *w, struct grove_slice content,
 	if (!content.ptr)
 		return 0;
 	if (grove__json_type_of(content) != JSON_ARRAY)
-		return put(w, part, length(content));
+		return count_bytes(w, part, length(content));
 	grove__json_iter_init(&it, content);
 	while (grove__json_next_members(&it, members, MEMBERS, of)) {
 		if (text && !text->ptr && grove__json_type_of(of[TEXT]) == JSON_STRING && length(of[TEXT]))
@@ -201,7 +201,7 @@ int grove__weight_add(struct grove__weight *w, struct grove_slice message, struc
 		role = role_of(m->role);
 	part = part_of(role);
 	if (!m->content.ptr && !m->summary.ptr && !m->output.ptr)
-		*tokens = put(w, part, message.len);
+		*tokens = count_bytes(w, part, message.len);
 	else
 		*tokens = add_content(w, m->content, part, 0, &m->text) + add_content(w, m->summary, part, 0, NULL) +
 			  add_content(w, m->output, part, 0, NULL);

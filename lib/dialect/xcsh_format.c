@@ -128,7 +128,7 @@ static int put_row(struct grove_buf *out, struct grove_slice row)
 }
 
 /* Begins a new line, after the pending blank ones. */
-static int begin(struct format *f)
+static int begin_format(struct format *f)
 {
 	int rc = 0;
 
@@ -149,7 +149,7 @@ static int put_line(struct format *f, struct grove_slice line, struct grove_slic
 		f->blanks += f->any; /* none at the beginning */
 		return 0;
 	}
-	rc = begin(f);
+	rc = begin_format(f);
 	f->after_tag = is_opening_tag(trimmed);
 	if (rc || fenced || !is_row(trimmed))
 		return rc ? rc : grove__buf_add_slice(f->out, line);

@@ -451,7 +451,7 @@ static int tell_one(struct telling *t, const struct grove__xcsh_turn *turns, siz
 	return rc ? rc : t->fn(t->payload, m->from, json);
 }
 
-static int tell(struct telling *t, const struct grove__xcsh_turn *turns, size_t nr)
+static int report_turns(struct telling *t, const struct grove__xcsh_turn *turns, size_t nr)
 {
 	size_t i, n;
 	int rc = 0;
@@ -485,8 +485,8 @@ int grove__xcsh_llm(const struct grove_slice *messages, const uint8_t *marks, si
 		rc = grove__xcsh_repair((const struct grove__xcsh_message *)(void *)kept.ptr,
 					kept.len / sizeof(struct grove__xcsh_message), &turns);
 	if (!rc)
-		rc = tell(&t, (const struct grove__xcsh_turn *)(void *)turns.ptr,
-			  turns.len / sizeof(struct grove__xcsh_turn));
+		rc = report_turns(&t, (const struct grove__xcsh_turn *)(void *)turns.ptr,
+				  turns.len / sizeof(struct grove__xcsh_turn));
 	grove__buf_release(&t.content);
 	grove__buf_release(&t.json);
 	grove__buf_release(&turns);

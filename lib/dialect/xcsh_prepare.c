@@ -316,8 +316,8 @@ static int put_count(struct grove_buf *text, bool may_cut, struct grove_buf *out
 	return grove__json_put_int(out, n);
 }
 
-static int put(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
-	       struct grove_buf *out)
+static int put_splice(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
+		      struct grove_buf *out)
 {
 	struct prepare *p = w->payload;
 	int rc;
@@ -350,7 +350,7 @@ static bool has(struct grove_slice line, const char *str)
 static int prepare(const struct agent *how, struct grove_slice line,
 		   const struct grove__blob_sink *sink, struct grove_buf *out)
 {
-	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
+	static const struct grove__xcsh_rules rules = { drop, string, close_object, put_splice };
 	struct prepare p = { .rules = how, .sink = sink };
 	int rc;
 

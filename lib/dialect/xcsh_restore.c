@@ -107,8 +107,8 @@ static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
 	return rc;
 }
 
-static int put(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
-	       struct grove_buf *out)
+static int put_splice(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
+		      struct grove_buf *out)
 {
 	struct restore *r = w->payload;
 	bool is;
@@ -148,7 +148,7 @@ static bool has(struct grove_slice value, const char *str)
 
 static int walk(struct restore *r, struct grove_slice value, struct grove_buf *out)
 {
-	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
+	static const struct grove__xcsh_rules rules = { drop, string, close_object, put_splice };
 	size_t start = out->len;
 	int rc = grove__xcsh_walk(&rules, r, value, out);
 

@@ -93,8 +93,8 @@ static int find_dir(const char *cache, struct grove_buf *out)
 }
 
 /* Finds its path. Returns 1 if there is none, or the log is not a file. */
-static int place(const struct grove__image_source *src, struct grove_buf *dir,
-		 struct grove_buf *path, struct grove__sys_stat *st)
+static int place_cache(const struct grove__image_source *src, struct grove_buf *dir,
+		       struct grove_buf *path, struct grove__sys_stat *st)
 {
 	if (!src->cache || !src->path || grove__sys_stat(src->path, st) || st->type != SYS_FILE ||
 	    st->size < WORTH || find_dir(src->cache, dir))
@@ -254,7 +254,7 @@ void grove__cache_freeze(const struct grove__image_source *src, struct grove__im
 	/* another log may change, too */
 	if (im->header.base)
 		return;
-	rc = place(src, &dir, &path, &st);
+	rc = place_cache(src, &dir, &path, &st);
 	if (!rc)
 		rc = grove__sys_temp_open(path.ptr, O_RDWR, &temp, &fd);
 	if (!rc) {
@@ -509,7 +509,7 @@ int grove__cache_thaw(const struct grove__image_source *src, struct grove__image
 	struct grove_buf dir = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
 	const struct head *h;
-	int rc = place(src, &dir, &path, &st);
+	int rc = place_cache(src, &dir, &path, &st);
 
 	if (!rc)
 		rc = map_kept(path.ptr, im);

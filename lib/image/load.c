@@ -643,7 +643,7 @@ static void keep_text(struct loader *ld, const struct grove_store_run *run, cons
 }
 
 /* Gets the next run. Returns 1 if there is none. */
-static int take(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
+static int take_run(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
 {
 	struct loader *ld = w->ld;
 	enum grove__json_verdict v = JSON_BAD;
@@ -701,7 +701,7 @@ static void work(void *payload, unsigned thread)
 	struct found longest;
 	bool is_long;
 
-	while (!take(w, &longest, &members, &is_long)) {
+	while (!take_run(w, &longest, &members, &is_long)) {
 		if (finish_run(w, is_long ? 0 : scan_run(w)))
 			break;
 		grove__buf_clear(&members);

@@ -4,7 +4,7 @@
 #define TRIES 4
 
 /* The cache is used once: after that, it may be what does not match. */
-static struct grove__image *begin(const struct grove__image_source *src, bool first)
+static struct grove__image *begin_image(const struct grove__image_source *src, bool first)
 {
 	struct grove__image *im = grove__image_new(src->dialect);
 
@@ -28,7 +28,7 @@ int grove__image_open(const struct grove__image_source *src, struct grove__image
 
 	*out = NULL;
 	for (int tries = 0; tries < TRIES && rc == GROVE_ESTALE; tries++) {
-		im = begin(src, !tries);
+		im = begin_image(src, !tries);
 		if (!im)
 			return grove__fail_nomem(d);
 		rc = grove__image_load(im, src->log, src->path, src->progress ? src->progress : &nobody, d);

@@ -17,7 +17,7 @@ static int give(struct grove__range *r, const char *ptr, size_t len)
 }
 
 /* Bytes of a run; a line may be in several of them. */
-static int take(struct grove__range *r, const char *ptr, size_t len)
+static int take_bytes(struct grove__range *r, const char *ptr, size_t len)
 {
 	const char *end = ptr + len, *start = r->line >= r->from ? ptr : end, *p = ptr;
 
@@ -41,7 +41,7 @@ int grove__range_read(struct grove__range *r, struct grove_store_log *log, uint6
 	if (!rc)
 		grove__runs_begin(&runs, log, begin, until, d);
 	while (!rc && r->line < r->to && !(rc = grove__runs_next(&runs)))
-		rc = take(r, runs.buf, runs.run.len);
+		rc = take_bytes(r, runs.buf, runs.run.len);
 	grove__runs_release(&runs);
 	if (rc < 0 || rc > 1)
 		return rc;

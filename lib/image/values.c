@@ -140,7 +140,7 @@ static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct 
  * Finds where the text begins: after a byte order mark, which is part of the first line
  * if positions count lines.
  */
-static int begin(struct grove__values *v, uint64_t *out)
+static int begin_value(struct grove__values *v, uint64_t *out)
 {
 	char mark[3];
 	size_t got = 0;
@@ -172,7 +172,7 @@ int grove__values_new(struct grove__values **out, const struct grove__json_want 
 	v->whole = whole;
 	v->d = d;
 	rc = know_start(v, 0, 0) || (by_line && grove__runs_init(&v->lines, PIECE)) ? grove__fail_nomem(d)
-										    : begin(v, &start);
+										    : begin_value(v, &start);
 	if (!rc) {
 		v->lenient = grove__json_lenient_new(want, text, v, start);
 		rc = v->lenient ? 0 : grove__fail_nomem(d);

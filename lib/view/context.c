@@ -5,7 +5,7 @@
  * path. Only the lines that are printed are read, and the few that set something.
  */
 #include "dialect/message.h"
-#include "dialect/weight.h"
+#include "view/weight.h"
 #include "image/messages.h"
 #include "json/out.h"
 #include "session/blobs.h"

@@ -1,12 +1,12 @@
 /*
- * dialect/weight.h: how much of a context each kind of text takes.
+ * view/weight.h: how much of a context each kind of text takes.
  *
  * Only the model's own tokenizer knows the tokens of a text; like agents, we assume four
  * bytes each. The usage of a reply says what had been sent until then, so only what follows
  * it is estimated.
  */
-#ifndef GROVE_DIALECT_WEIGHT_H
-#define GROVE_DIALECT_WEIGHT_H
+#ifndef GROVE_VIEW_WEIGHT_H
+#define GROVE_VIEW_WEIGHT_H
 
 #include "dialect/message.h"
 #include "entry/entry.h"

@@ -1,5 +1,5 @@
-/* dialect/weight.c: how much of a context each kind of text takes. */
-#include "dialect/weight.h"
+/* view/weight.c: how much of a context each kind of text takes. */
+#include "view/weight.h"
 
 #include "json/value.h"
 

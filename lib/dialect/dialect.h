@@ -483,11 +483,11 @@ struct grove__dialect_names {
 	 */
 	void (*session_id)(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
 	/*
-	 * Required. Writes a session's name as the agent would store it; empty if
-	 * nothing is left.
+	 * Required. Writes a session's name as the agent would store it. Returns 1 if nothing
+	 * is left, but an entry with an empty name removes the name; without such entries,
+	 * `out` stays empty.
 	 */
 	int (*clean)(struct grove_slice name, struct grove_buf *out);
-	bool blank_clears;       /* an entry with an empty name removes the name */
 };
 
 /* -------------------------------------------------------------------- paths */

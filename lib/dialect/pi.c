@@ -342,6 +342,14 @@ static const struct grove__dialect_edits edits = {
 	.fit = grove__pi_fit_edit,
 };
 
+/* An empty name takes the name away. */
+static int clean_name(struct grove_slice name, struct grove_buf *out)
+{
+	int rc = grove__pi_clean_name(name, out);
+
+	return rc ? rc : !out->len;
+}
+
 /* The program's other form of a session, a log of transactions. */
 static const char *other(struct grove_slice line)
 {
@@ -429,8 +437,7 @@ const struct grove__dialect grove__dialect_pi = {
 		.session_id_ok = grove__pi_session_id_ok,
 		.session_id_rule = grove__pi_id_rule,
 		.session_id = grove__pi_session_id,
-		.clean = grove__pi_clean_name,
-		.blank_clears = true,
+		.clean = clean_name,
 	},
 	.paths = {
 		.roots = grove__pi_roots,

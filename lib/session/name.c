@@ -110,12 +110,17 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 	return rc;
 }
 
-/* A name of which nothing is left is "". */
+/* Where a name can be taken away, one of which nothing is left is "". */
 static int clean_or_blank(const struct grove__dialect *dialect, const char *name, struct grove_buf *out,
 			  struct grove_detail *d)
 {
-	return dialect->names.clean(grove__slice_str(name), out) || grove__buf_reserve(out, 1)
-		       ? grove__fail_nomem(d) : 0;
+	struct grove_buf blank = GROVE_BUF_INIT;
+	int rc = dialect->names.clean(grove__slice_str(name), &blank);
+
+	grove__buf_release(&blank);
+	if (rc != 1)
+		return grove__session_clean_name(dialect, name, out, d);
+	return grove__buf_reserve(out, 1) ? grove__fail_nomem(d) : 0;
 }
 
 /* The name that somebody gave; a short summary serves as one, but is none. */
@@ -140,9 +145,7 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 		return rc;
 	rc = grove__session_load(s, d);
 	if (!rc)
-		rc = s->at.dialect->names.blank_clears
-			     ? clean_or_blank(s->at.dialect, name, &clean, d)
-			     : grove__session_clean_name(s->at.dialect, name, &clean, d);
+		rc = clean_or_blank(s->at.dialect, name, &clean, d);
 	/* a rewrite must include what others have written meanwhile */
 	if (!rc && grove__dialect_has_title(s->at.dialect)) {
 		rc = grove__session_refresh(s, d);

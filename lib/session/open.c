@@ -564,7 +564,7 @@ int grove__session_hold(struct grove_session *s, struct grove_detail *d)
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
 			      struct grove_buf *out, struct grove_detail *d)
 {
-	if (dialect->names.clean(grove__slice_str(name), out))
+	if (dialect->names.clean(grove__slice_str(name), out) < 0)
 		return grove__fail_nomem(d);
 	if (out->len)
 		return 0;

@@ -5,11 +5,11 @@
  * path. Only the lines that are printed are read, and the few that set something.
  */
 #include "dialect/message.h"
-#include "view/weight.h"
 #include "image/messages.h"
 #include "json/out.h"
 #include "session/blobs.h"
 #include "view/heads.h"
+#include "view/weight.h"
 
 #include "base/array.h"
 #include "sys/clock.h"

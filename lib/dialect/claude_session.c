@@ -8,6 +8,7 @@
 #include "dialect/claude_session.h"
 #include "dialect/claude_write.h"
 
+#include "base/needle.h"
 #include "dialect/bill.h"
 #include "dialect/claude_keep.h"
 #include "dialect/heads.h"
@@ -379,13 +380,14 @@ static bool is_boundary(struct grove_slice line)
 
 static const char *chain_boundary(const char *bytes, size_t len)
 {
-	static const char mark[] = "\"compact_boundary\"";
 	const char *end = bytes + len, *p = end;
+	struct grove__needle mark;
 
+	grove__needle_init(&mark, grove__slice_str("\"compact_boundary\""));
 	while (p > bytes) {
 		const char *hit = NULL, *q = bytes, *start, *stop;
 
-		while (q < p && (q = memmem(q, (size_t)(p - q), mark, sizeof(mark) - 1)))
+		while (q < p && (q = grove__needle_find(&mark, q, p)))
 			hit = q++;
 		if (!hit)
 			return NULL;

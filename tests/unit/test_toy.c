@@ -19,6 +19,10 @@
 #include "dialect/dialect.h"
 #include "grove.h"
 
+/* Which allocation fails, counted from 1; 0: none. */
+static size_t alloc_fail, alloc_nr;
+#define ALLOC_DUE() (alloc_fail && ++alloc_nr == alloc_fail)
+#include "../lib/alloc.h"
 #include "../lib/scratch.h"
 #include "../lib/calls.h"
 
@@ -548,15 +552,64 @@ static void a_part_needs_its_base(void **state)
 	part_file(w, "p2", P2);
 	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
 	grove_error(w->g, &d);
+	grove_session_close(s);
 	assert_string_equal(d.message, "it begins with a part of session p1, which is not there");
 	part_file(w, "p1", "{\"list\":\"p1\",\"dir\":\"/w\",\"of\":null}\n");
 	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
 	grove_error(w->g, &d);
+	grove_session_close(s);
 	assert_string_equal(d.message, "it begins with more of session p1 than there is");
 	part_file(w, "p1", "{\"list\":\"p1\",\"dir\":\"/w\",\"of\":\"p2\",\"lines\":1}\n");
 	assert_int_equal(grove_session_open(w->g, "p2", GROVE_OPEN_READ, &s), GROVE_EDAMAGED);
 	grove_error(w->g, &d);
+	grove_session_close(s);
 	assert_string_equal(d.message, "it begins with a part of itself, or of too many sessions");
+}
+
+/* What a host does with one: opens it, reads all of it, and says something. */
+static int use_part(struct grove *g)
+{
+	struct grove_slice more = grove__slice_str("{\"role\":\"user\",\"content\":\"more\"}");
+	struct grove_context_options opt = { .size = sizeof(opt) };
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+	int rc = grove_session_open(g, "p3", GROVE_OPEN_WRITE, &s);
+
+	if (!rc) {
+		rc = grove_session_view(s, &v);
+		if (!rc) {
+			rc = grove_view_context(v, &opt, grove_buf_sink(&json));
+			grove_view_unref(v);
+		}
+		rc = rc ? rc : grove_session_append(s, more, NULL, NULL);
+	}
+	grove_session_close(s);
+	grove_buf_release(&json);
+	return rc;
+}
+
+static void each_allocation_for_a_part_may_fail(void **state)
+{
+	struct world *w = *state;
+	int rc = GROVE_ENOMEM;
+
+	make_parts(w);
+	for (size_t i = 1; rc; i++) {
+		alloc_nr = 0;
+		alloc_fail = i;
+		rc = use_part(w->g);
+		/* threads and prefetching may do without */
+		alloc_fail = alloc_nr < i ? 0 : alloc_fail;
+		if (rc)
+			assert_int_equal(rc, GROVE_ENOMEM);
+		else if (alloc_fail)
+			rc = GROVE_ENOMEM;
+		alloc_fail = 0;
+		part_file(w, "p3", P3);
+		assert_true(i < 10000);
+	}
+	expect_sound(w->g, "p3");
 }
 
 static void a_part_goes_to_a_database_and_back_with_its_base(void **state)
@@ -624,6 +677,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_in_the_base_is_changed_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_part_is_listed_forked_and_followed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_part_needs_its_base, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_allocation_for_a_part_may_fail, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_part_goes_to_a_database_and_back_with_its_base, set_up, tear_down),
 	};
 

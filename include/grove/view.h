@@ -92,7 +92,6 @@ GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, stru
  *	{"$":"text"}     is the next of its texts
  *	{"$":"json"}     its next text, which is a JSON value
  *	{"$":"number"}   the next of its numbers
- *	{"$":"time"}     its next number, milliseconds since 1970, as toISOString() spells it
  *	{"$":"parent"}   the id of the entry with this index: its next number
  *	{"$":"left"}     a value that is left out; its next number is the length of its JSON
  *	{"$":"blocks"}   a list of blocks that is left out, likewise; its next text has a
@@ -141,12 +140,6 @@ struct grove_heads {
  */
 GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range index,
 			       struct grove_heads **out);
-/*
- * The same, but the lines of messages are not read where the index tells the rest: what
- * was said is {"$":"left"} as a whole. So it is for nearly all messages of pi.
- */
-GROVE_API int grove_view_heads_brief(const struct grove_view *v, struct grove_range index,
-				     struct grove_heads **out);
 GROVE_API void grove_heads_free(struct grove_heads *h);
 
 enum grove_level {

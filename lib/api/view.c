@@ -146,23 +146,13 @@ static void within(const struct grove_view *v, struct grove_range r, uint32_t *f
 	*from = r.from > *to ? *to : (uint32_t)r.from;
 }
 
-static int heads(const struct grove_view *v, struct grove_range index, bool brief, struct grove_heads **out)
+int grove_view_heads(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
 {
 	struct grove_detail d;
 	uint32_t from, to;
 
 	within(v, index, &from, &to);
-	return told(v, grove__view_heads(inside(v), from, to, brief, out, grove__fail_clear(&d)), &d);
-}
-
-int grove_view_heads(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
-{
-	return heads(v, index, false, out);
-}
-
-int grove_view_heads_brief(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
-{
-	return heads(v, index, true, out);
+	return told(v, grove__view_heads(inside(v), from, to, out, grove__fail_clear(&d)), &d);
 }
 
 void grove_heads_free(struct grove_heads *h)

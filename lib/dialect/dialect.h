@@ -158,14 +158,6 @@ struct grove__dialect_text {
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);
 	/*
-	 * Optional. Returns the message in a line that the index marks as a frame around one (see
-	 * heads, below) and an id of `id_len` bytes; empty if it is not. NULL: there are none.
-	 */
-	struct grove_slice (*framed)(struct grove_slice line, size_t id_len);
-	/* Required with `framed`. The same as `pieces` for such a message. */
-	int (*message_pieces)(struct grove_slice message, enum grove_role role, grove_piece_fn *fn,
-			      void *payload);
-	/*
 	 * Optional, where nothing but its content tells how a message with blocks reads. Calls
 	 * `fn` with the pieces of `content`, an array. Of a text only `max` bytes after its
 	 * leading white space are needed, and one more if there are more. NULL: ask with the line.
@@ -925,15 +917,6 @@ struct grove__delegation {
 
 /* -------------------------------------------------------------------- heads */
 
-/*
- * In the logs of some agents, most lines are a frame around one long value, and differ
- * only in an id, a parent and a time. The index marks such lines (struct grove__entry),
- * so that they need not be read for the rest. The time is in the form that JavaScript
- * writes: 2026-01-05T09:00:00.000Z.
- */
-#define GROVE__FRAME_TIME 24           /* characters */
-#define GROVE__FRAME_MAX (1u << 20)    /* lines of this many bytes or more are not marked */
-
 /* The meaning of an entry's members; see view/heads.c. Lists end with NULL. */
 struct grove__dialect_heads {
 	/* Required. Members whose objects are taken apart, member by member. */
@@ -949,14 +932,6 @@ struct grove__dialect_heads {
 	const char *content;
 	/* Optional. The member of a block that says what it is; its value is part of a block's shape. */
 	const char *block_type;
-	/*
-	 * Optional. The shapes (see grove/view.h) of the lines that the index marks, with a
-	 * parent and without one. Their holes are the id, the parent, the time and the value, in
-	 * this order. NULL: no lines are marked.
-	 */
-	const char *frame, *root_frame;
-	/* The number of their other bytes: names, punctuation and words. */
-	size_t frame_len;
 	/* Optional. Returns the raw base64 text of a block that is an image; empty if it is not. NULL: there are none. */
 	struct grove_slice (*media)(struct grove_slice block);
 };

@@ -35,11 +35,6 @@ const struct grove__dialect_heads grove__heads_pi = {
 	.parent = "parentId",
 	.content = "content",
 	.block_type = "type",
-	.frame = "{\"type\":\"message\",\"id\":{\"$\":\"text\"},\"parentId\":{\"$\":\"parent\"},"
-		 "\"timestamp\":{\"$\":\"time\"},\"message\":{\"$\":\"left\"}}",
-	.root_frame = "{\"type\":\"message\",\"id\":{\"$\":\"text\"},\"parentId\":null,"
-		      "\"timestamp\":{\"$\":\"time\"},\"message\":{\"$\":\"left\"}}",
-	.frame_len = sizeof("{\"type\":\"message\",\"id\":,\"parentId\":,\"timestamp\":,\"message\":}") - 1,
 	.media = pi_media,
 };
 

@@ -153,62 +153,6 @@ bool grove__pi_has_message(const struct grove__json_line *l, const char *line, u
 	       grove__json_type_of(grove__json_span_of(l, line, member)) == JSON_OBJECT;
 }
 
-/* Is this value the given text, spelled without escapes? */
-static bool spells(struct grove_slice raw, struct grove_slice text)
-{
-	return text.ptr == raw.ptr + 1 && text.len + 2 == raw.len;
-}
-
-/* Is this value the given time as toISOString() has it? */
-static bool is_iso(struct grove_slice raw, int64_t ms)
-{
-	char text[GROVE__JS_ISO_MAX];
-	const char *p = raw.ptr + 1;
-	int64_t parsed;
-	size_t len;
-
-	if (raw.len != GROVE__FRAME_TIME + 2 || *raw.ptr != '"' || ms == GROVE_NO_TIME)
-		return false;
-	if (!grove__js_iso_parse(grove__slice(p, GROVE__FRAME_TIME), &parsed) || parsed != ms)
-		return false;
-	/* every month has 28 days; a later one may be beyond its end */
-	if (p[8] < '2' || (p[8] == '2' && p[9] < '9'))
-		return true;
-	len = grove__js_iso(text, ms);
-	return len == GROVE__FRAME_TIME && !memcmp(p, text, len);
-}
-
-/*
- * Is the line {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}} and
- * nothing more, as pi spells it? Between two values there is room for one name then.
- */
-static bool is_framed(const struct grove__json_line *l, const char *line, const struct grove__entry *e)
-{
-#define NAMED(member, name) { member, sizeof(",\"" name "\":") - 1 }
-	static const struct {
-		unsigned member, before; /* bytes of the comma, or bracket, and the name */
-	} frame[] = {
-		NAMED(PI_TYPE, "type"), NAMED(PI_ID, "id"), NAMED(PI_PARENT, "parentId"), NAMED(PI_TIME, "timestamp"),
-		NAMED(PI_MESSAGE, "message"),
-	};
-#undef NAMED
-	uint64_t at = 0;
-
-	if (l->value.len != l->len || l->span[PI_TYPE].len != sizeof("\"message\"") - 1 || !e->has_id || e->hollow || e->parent_is == PARENT_ABSENT)
-		return false;
-	for (size_t i = 0; i < sizeof(frame) / sizeof(*frame); i++) {
-		const struct grove__json_span *span = &l->span[frame[i].member];
-
-		at += frame[i].before;
-		if (!grove__json_has(l, frame[i].member) || span->off != at)
-			return false;
-		at += span->len;
-	}
-	return at + 1 == l->value.len && spells(grove__json_span_of(l, line, PI_ID), e->id) &&
-	       (e->parent_is == PARENT_NULL || spells(grove__json_span_of(l, line, PI_PARENT), e->parent)) &&
-	       is_iso(grove__json_span_of(l, line, PI_TIME), e->time);
-}
-
 enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 					  const struct grove__json_line *l, const char *line,
 					  struct grove__arena *tmp, struct grove__entry *e)
@@ -247,7 +191,6 @@ enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 		else
 			e->role = GROVE_ROLE_OTHER;
 		e->hollow = !grove__pi_has_message(l, line, PI_MESSAGE);
-		e->framed = l->value.len < GROVE__FRAME_MAX && is_framed(l, line, e);
 		break;
 	case GROVE_KIND_LABEL:
 		e->target = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TARGET));
@@ -400,8 +343,6 @@ const struct grove__dialect grove__dialect_pi = {
 	},
 	.text = {
 		.pieces = grove__pi_pieces,
-		.framed = grove__pi_framed,
-		.message_pieces = grove__pi_message_pieces,
 		.prompt = grove__pi_prompt,
 	},
 	.list = {

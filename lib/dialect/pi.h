@@ -70,8 +70,6 @@ int grove__pi_list(const struct grove__json_line *l, const char *line, struct gr
 		   const struct grove__entry *e, struct grove__summary *sum);
 int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		     grove_piece_fn *fn, void *payload);
-struct grove_slice grove__pi_framed(struct grove_slice line, size_t id_len);
-int grove__pi_message_pieces(struct grove_slice message, enum grove_role role, grove_piece_fn *fn, void *payload);
 struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kind);
 
 /* pi_context.c */

@@ -243,52 +243,6 @@ static int release(struct teller *t, int rc)
 	return rc;
 }
 
-/* Moves past `text`; returns false if it is not what comes next. */
-static bool skip(struct grove_slice *rest, const char *text)
-{
-	size_t len = strlen(text);
-
-	if (rest->len < len || memcmp(rest->ptr, text, len))
-		return false;
-	*rest = grove__slice(rest->ptr + len, rest->len - len);
-	return true;
-}
-
-static bool skip_bytes(struct grove_slice *rest, size_t len)
-{
-	if (rest->len < len)
-		return false;
-	*rest = grove__slice(rest->ptr + len, rest->len - len);
-	return true;
-}
-
-/* An id that needs no escapes, in quotes. */
-static bool skip_id(struct grove_slice *rest)
-{
-	const char *end = rest->len ? memchr(rest->ptr + 1, '"', rest->len - 1) : NULL;
-
-	return end && skip_bytes(rest, (size_t)(end + 1 - rest->ptr));
-}
-
-struct grove_slice grove__pi_framed(struct grove_slice line, size_t id_len)
-{
-	struct grove_slice rest = line;
-
-	if (!skip(&rest, "{\"type\":\"message\",\"id\":\"") || !skip_bytes(&rest, id_len) ||
-	    !skip(&rest, "\",\"parentId\":") || !(skip(&rest, "null") || skip_id(&rest)) ||
-	    !skip(&rest, ",\"timestamp\":\"") || !skip_bytes(&rest, GROVE__FRAME_TIME) ||
-	    !skip(&rest, "\",\"message\":") || !rest.len)
-		return nothing;
-	return grove__slice(rest.ptr, rest.len - 1);
-}
-
-int grove__pi_message_pieces(struct grove_slice message, enum grove_role role, grove_piece_fn *fn, void *payload)
-{
-	struct teller t = { .fn = fn, .payload = payload };
-
-	return release(&t, tell_message(&t, message, role));
-}
-
 /*
  * Reports a note for each task of a batch, or for each result; for the batch itself if
  * there are none.

@@ -164,8 +164,6 @@ int grove__xcsh_llm(const struct grove_slice *messages, const uint8_t *marks, si
 	.read.ids_since = PI_IDS_SINCE, \
 	.read.line_id = grove__pi_line_id, \
 	.text.pieces = grove__pi_pieces, \
-	.text.framed = grove__pi_framed, \
-	.text.message_pieces = grove__pi_message_pieces, \
 	.text.prompt = grove__pi_prompt, \
 	.list.line = grove__xcsh_list, \
 	.list.modified_by_file = true, \

@@ -31,7 +31,6 @@ struct grove__entry {
 	bool weak;                  /* … which gives way to one that somebody chose */
 	bool aside;                 /* no part of the tree: it says something about the session */
 	bool hollow;                /* a message that lacks what was said */
-	bool framed;                /* the index tells all of its line but one value, see dialect/dialect.h */
 	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
 	bool says_leaf;             /* only says where the leaf is, and is not in the tree */
 	int64_t time;               /* ms, or GROVE_NO_TIME */

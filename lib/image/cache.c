@@ -37,7 +37,7 @@
 
 #define MAGIC "grovspn4"
 /* The version of what is found in a line; if it differs, all caches are created again. */
-#define INDEX_VERSION 4
+#define INDEX_VERSION 5
 #define HEAD GROVE__ICE_PAGE
 #define WORTH ((uint64_t)16 << 20)        /* size of a log from which it pays */
 #define WORTH_MORE ((uint64_t)8 << 20)    /* bytes read since it was cached */

@@ -297,16 +297,9 @@ int grove__image_line(const struct grove__image *im, struct grove_store_log *log
 int grove__image_pieces(const struct grove__image *im, uint32_t row, struct grove_slice value, grove_piece_fn *fn,
 			void *payload)
 {
-	const struct grove__dialect_text *text = &im->dialect->text;
 	const struct grove__spine *s = im->spine;
-	struct grove_slice message = { NULL, 0 };
 
-	/* the members before the message need not be parsed */
-	if (text->framed && grove__spine_flags(s, row) & ROW_FRAMED && !grove__image_old(im))
-		message = text->framed(value, grove__spine_name(grove__spine_id(s, row)).len);
-	if (message.ptr)
-		return text->message_pieces(message, grove__spine_role(s, row), fn, payload);
-	return text->pieces(value, grove__spine_kind(s, row), grove__spine_role(s, row), fn, payload);
+	return im->dialect->text.pieces(value, grove__spine_kind(s, row), grove__spine_role(s, row), fn, payload);
 }
 
 /* This much is read at once, and a line must be much shorter for that to pay. */

@@ -232,8 +232,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 	b->child[at] = b->last[at] = b->sibling[at] = GROVE_NO_ENTRY;
 	b->flags[at] = (uint16_t)((e->has_id ? 0 : ROW_NO_ID) | (e->leaf_mark ? ROW_LEAF_MARK : 0) |
 				  (e->parent_is == PARENT_ABSENT ? ROW_PARENT_ABSENT : 0) |
-				  (e->aside ? ROW_ASIDE : 0) | (e->hollow ? ROW_HOLLOW : 0) |
-				  (e->framed ? ROW_FRAMED : 0));
+				  (e->aside ? ROW_ASIDE : 0) | (e->hollow ? ROW_HOLLOW : 0));
 	b->kind[at] = e->kind;
 	b->role[at] = e->role;
 	b->id[at] = 0;

@@ -31,8 +31,7 @@ enum {
 	ROW_LEAF_MARK = GROVE_ENTRY_LEAF_MARK,
 	ROW_PARENT_ABSENT = 32,
 	ROW_ASIDE = 64,
-	ROW_HOLLOW = 128,
-	ROW_FRAMED = 256
+	ROW_HOLLOW = 128
 };
 
 struct grove__block {

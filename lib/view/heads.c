@@ -86,8 +86,6 @@ struct heads {
 	const struct grove__dialect_heads *names;
 	/* the shapes found so far; entries that are not taken apart have shape 0 */
 	struct shapes lines, blocks;
-	bool brief;                    /* do not read lines that the index describes */
-	uint32_t frame, root_frame;    /* their shapes */
 	struct node *node;             /* the first is unused */
 	size_t nr_nodes, cap_nodes;
 	struct grove_buf pieces;
@@ -653,36 +651,22 @@ static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struc
 
 /* ----------------------------------------------------------------------- rows */
 
-/* Records the shape of a row, and where its numbers and texts, which are added next, begin. */
-static void begin_row(const struct heads *h, uint32_t about[3])
-{
-	about[0] = 0;
-	about[1] = (uint32_t)(h->numbers.len / sizeof(double));
-	about[2] = (uint32_t)(h->text_at.len / sizeof(uint32_t));
-}
-
-static int end_row(struct heads *h, const uint32_t about[3])
-{
-	int rc = 0;
-
-	for (unsigned i = 0; !rc && i < 3; i++)
-		rc = grove__buf_add(&h->rows[i], &about[i], sizeof(about[i]));
-	return rc;
-}
-
 static int add_row(struct heads *h, uint32_t row, struct grove_slice line)
 {
 	const char *p = line.ptr, *end = line.ptr + line.len;
-	uint32_t about[3];
+	/* its shape, and where its numbers and texts, which are added next, begin */
+	uint32_t about[] = { 0, (uint32_t)(h->numbers.len / sizeof(double)),
+			     (uint32_t)(h->text_at.len / sizeof(uint32_t)) };
 	int rc;
 
-	begin_row(h, about);
 	grove__buf_clear(&h->texts);
 	rc = match(h, &h->lines, row, &p, end, &about[0]);
 	if (rc == 1)
 		rc = take_and_match(h, &h->lines, row, line, &about[0]);
 	rc = rc || !about[0] ? rc : add_block_texts(h);
-	return rc ? rc : end_row(h, about);
+	for (unsigned i = 0; !rc && i < 3; i++)
+		rc = grove__buf_add(&h->rows[i], &about[i], sizeof(about[i]));
+	return rc;
 }
 
 /* A line that is too long for memory is not taken apart. */
@@ -691,97 +675,25 @@ static bool too_long(const struct heads *h, uint32_t row)
 	return grove__spine_len(h->v->image->spine, row) > GROVE__LINE_MAX;
 }
 
-/* ---------------------------------------------------- rows that the index knows */
-
-/* Returns true if the index knows everything about this row except one value. */
-static bool is_framed(const struct heads *h, uint32_t row)
-{
-	unsigned flags = grove__spine_flags(h->v->image->spine, row);
-
-	return h->brief && h->names->frame && flags & ROW_FRAMED && !(flags & (ROW_ORPHAN | ROW_CYCLE));
-}
-
-/* The first shapes after that of a line. */
-static int enter_frames(struct heads *h)
-{
-	if (!h->brief || !h->names->frame)
-		return 0;
-	h->frame = ++h->lines.nr;
-	h->root_frame = ++h->lines.nr;
-	return grove__buf_addf(&h->lines.spelled, ",%s,%s", h->names->frame, h->names->root_frame);
-}
-
-/* What a frame has in it: id, parent, time, and how long the value is. */
-static int fill_frame(struct heads *h, uint32_t row, uint32_t up)
-{
-	const struct grove__spine *s = h->v->image->spine;
-	struct grove_slice id = grove__spine_name(grove__spine_id(s, row));
-	size_t len = h->names->frame_len + id.len + GROVE__FRAME_TIME + 4;
-	int rc = add_text(h, id);
-
-	if (up == GROVE_NO_ENTRY) {
-		len += sizeof("null") - 1;
-	} else {
-		len += grove__spine_name(grove__spine_id(s, up)).len + 2;
-		rc = rc ? rc : add_number(h, up);
-	}
-	rc = rc ? rc : add_number(h, (double)grove__spine_time(s, row));
-	return rc ? rc : add_number(h, (double)(grove__spine_len(s, row) - len));
-}
-
-static int add_framed(struct heads *h, uint32_t row)
-{
-	uint32_t up = grove__spine_parent(h->v->image->spine, row), about[3];
-	int rc;
-
-	begin_row(h, about);
-	about[0] = up == GROVE_NO_ENTRY ? h->root_frame : h->frame;
-	rc = fill_frame(h, row, up);
-	return rc ? rc : end_row(h, about);
-}
-
 /* ------------------------------------------------------------------ all of them */
-
-/* Finds the rows that must be read; the index describes those in between. */
-static int rows_to_read(const struct heads *h, uint32_t from, uint32_t to, struct grove_rows *out)
-{
-	out->at = malloc((to - from + 1u) * sizeof(*out->at));
-	if (!out->at)
-		return GROVE_ENOMEM;
-	for (uint32_t row = from; row < to; row++)
-		if (!is_framed(h, row))
-			out->at[out->nr++] = row;
-	return 0;
-}
-
-static int add_framed_until(struct heads *h, uint32_t *row, uint32_t to)
-{
-	int rc = 0;
-
-	for (; !rc && *row < to; ++*row)
-		rc = add_framed(h, *row);
-	return rc;
-}
 
 static int add_readable(struct heads *h, uint32_t from, uint32_t to, struct grove_detail *d)
 {
-	struct grove_rows list = { NULL, 0 };
+	uint32_t *list = malloc((to - from + 1u) * sizeof(*list)), row;
 	struct grove__rows rows;
 	struct grove_slice line;
-	uint32_t row, next = from;
-	int rc = rows_to_read(h, from, to, &list);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	grove__rows_init(&rows, h->v->image, h->v->log, list.at, list.nr);
-	while (!rc && !(rc = grove__rows_next(&rows, &row, &line, d))) {
-		rc = add_framed_until(h, &next, row);
-		rc = rc ? rc : add_row(h, row, line);
-		next = row + 1;
-	}
+	if (!list)
+		return GROVE_ENOMEM;
+	for (row = from; row < to; row++)
+		list[row - from] = row;
+	grove__rows_init(&rows, h->v->image, h->v->log, list, to - from);
+	while (!rc && !(rc = grove__rows_next(&rows, &row, &line, d)))
+		rc = add_row(h, row, line);
 	grove__rows_release(&rows);
-	free(list.at);
-	return rc == 1 ? add_framed_until(h, &next, to) : rc;
+	free(list);
+	return rc == 1 ? 0 : rc;
 }
 
 /* Adds the rows from `from` on, up to and including the first that is too long to be read. */
@@ -866,8 +778,8 @@ static void release(struct heads *h)
 	free(h);
 }
 
-int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, bool brief,
-		      struct grove_heads **out, struct grove_detail *d)
+int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct grove_heads **out,
+		      struct grove_detail *d)
 {
 	struct heads *h = calloc(1, sizeof(*h));
 	int rc;
@@ -876,14 +788,12 @@ int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, bool bri
 	if (!h)
 		return grove__fail_nomem(d);
 	h->v = v;
-	h->brief = brief;
 	h->names = v->image->dialect->heads ? v->image->dialect->heads : &no_heads;
 	h->lines = (struct shapes){ .max = SHAPES - 1, .to_end = true };
 	h->blocks = (struct shapes){ .max = BLOCK_KINDS };
 	rc = grove__array_room(&h->node, &h->cap_nodes, h->nr_nodes++, sizeof(*h->node));
 	rc = rc ? rc : grove__buf_add_str(&h->lines.spelled, "[{\"$\":\"line\"}");
 	rc = rc ? rc : grove__buf_add_char(&h->blocks.spelled, '[');
-	rc = rc ? rc : enter_frames(h);
 	while (!rc && from < to)
 		rc = add_rows(h, from, to, &from, d);
 	rc = rc ? rc : begin_text(h);

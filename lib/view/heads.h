@@ -7,12 +7,11 @@
 #include "view/view.h"
 
 /*
- * Gets the heads of the rows `from` … `to` - 1, which must exist. With `brief`, messages have
- * only what the index knows about them. The result is one block, to be released by free(). Fills
- * in *d.
+ * Gets the heads of the rows `from` … `to` - 1, which must exist. The result is one block, to be
+ * released by free(). Fills in *d.
  */
-int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, bool brief,
-		      struct grove_heads **out, struct grove_detail *d);
+int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct grove_heads **out,
+		      struct grove_detail *d);
 
 /* columns.c: the same; `opt` is not NULL. */
 int grove__view_columns(struct grove_view *v, const struct grove_columns_options *opt,

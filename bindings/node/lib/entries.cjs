@@ -10,11 +10,8 @@ const { Heads } = require("./heads.cjs");
 const NO_ENTRY = 0xffffffff;
 /** Of enum grove_kind. */
 const KIND = { label: 11, name: 12 };
-/** Heads are fetched for so many rows at a time, or more: of those who read on, up to so many times as many. */
+/** Heads are fetched for so many rows at a time, or more. */
 const CHUNK = 256;
-const CHUNKS = 64;
-/** Of more rows at once brief heads are fetched: most of their messages nobody looks into. */
-const MANY = 4096;
 /** Long arrays are made with room for so many more entries: then they need not be copied to take them. */
 const ROOM = 1024;
 
@@ -30,8 +27,6 @@ class Rows {
 	known = []; // entries by row
 	#handle;
 	#made = []; // by row / CHUNK: the heads that entries are made of
-	#heads = []; // and those of messages, where the others are brief
-	#ahead = 1;
 	#stale = false;
 
 	constructor(handle) {
@@ -46,30 +41,13 @@ class Rows {
 			if (this.#made[chunk]) continue;
 			let end = chunk + 1;
 			while (end < last && !this.#made[end]) end++;
-			const heads = this.#read(chunk * CHUNK, Math.min(end * CHUNK, count));
+			const from = chunk * CHUNK;
+			const heads = new Heads(this, from, binding.viewHeads(this.#handle, from, Math.min(end * CHUNK, count)));
 			for (; chunk < end; chunk++) if ((chunk + 1) * CHUNK <= count) this.#made[chunk] = heads;
 			// The last chunk may not be full yet: what comes later is not in these heads, so they are
 			// not kept for it, and all its entries are made of them now.
 			if (end * CHUNK > count) for (let row = (end - 1) * CHUNK; row < count; row++) this.#make(heads, row);
 		}
-	}
-
-	#read(from, to) {
-		const isBrief = to - from > MANY;
-		return new Heads(this, from, isBrief, (isBrief ? binding.viewHeadsBrief : binding.viewHeads)(this.#handle, from, to));
-	}
-
-	/** Heads with this row, which are read when somebody looks into a message; undefined: they mean other lines now. */
-	heads(row) {
-		if (this.#stale) return undefined;
-		const chunk = Math.floor(row / CHUNK);
-		if (this.#heads[chunk]?.has(row)) return this.#heads[chunk];
-		this.#ahead = chunk > 0 && this.#heads[chunk - 1] ? Math.min(this.#ahead * 2, CHUNKS) : 1;
-		const first = chunk * CHUNK;
-		const heads = new Heads(this, first, false, binding.viewHeads(this.#handle, first, first + this.#ahead * CHUNK));
-		for (let i = 0; i < this.#ahead; i++) this.#heads[chunk + i] ??= heads;
-		this.#heads[chunk] = heads;
-		return heads;
 	}
 
 	#make(heads, row) {
@@ -110,7 +88,6 @@ class Rows {
 	leave() {
 		this.#stale = true;
 		this.#made = [];
-		this.#heads = [];
 	}
 }
 

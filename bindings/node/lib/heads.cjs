@@ -94,9 +94,6 @@ class Source extends Given {
 	static part(object, name) {
 		return object.#heads.part(object.#row, name);
 	}
-	static beyond(object, name) {
-		return object.#heads.beyond(object.#row, name);
-	}
 	static lacksMain(object) {
 		return #main in object && object.#main === NOT_READ;
 	}
@@ -106,9 +103,6 @@ class Source extends Given {
 	}
 	static isOf(object, heads, row) {
 		return #main in object && object.#heads === heads && object.#row === row;
-	}
-	static time(object) {
-		return object.#heads.time(object.#row);
 	}
 	/** Has this message a content that nobody has looked at? Then it is something: null would be known. */
 	static hasUnread(message) {
@@ -178,8 +172,6 @@ function laterValue(place) {
 	const within = place.slice(0, -1);
 	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
 	const member = laterMember(place, (object) => {
-		const made = within.length === 0 ? Source.beyond(object, place[0]) : undefined;
-		if (made !== undefined) return member.give(object, made);
 		const from = walk(Source.whole(object), within);
 		for (const other of Source.left(object)) if (isBeside(other)) memberAt("left", other).give(object, from?.[other.at(-1)]);
 	});
@@ -200,7 +192,6 @@ const LATER = {
 	left: laterValue,
 	blocks: (place) => laterMade(place, Source.blocks),
 	part: (place) => laterPart(place, place.join(".")),
-	time: (place) => computedMember(place.at(-1), (object) => new Date(Source.time(object)).toISOString()),
 };
 
 /** The member of each place, once for all entries: then their objects are alike for the engine. */
@@ -213,7 +204,7 @@ function memberAt(kind, place) {
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isHole = (value) => isObject(value) && Object.hasOwn(value, HOLE);
-const isLeft = (value) => isHole(value) && ["left", "blocks", "time"].includes(value[HOLE]);
+const isLeft = (value) => isHole(value) && ["left", "blocks"].includes(value[HOLE]);
 
 const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(message);
 
@@ -260,7 +251,6 @@ class Writer {
 	left = []; // places of what is left out: ["message", "content"]
 	letters = undefined; // which text says what the blocks are
 	blocksAt = undefined; // their place
-	time = undefined; // which number says when the entry was made
 	parts = {}; // by name, as "message": the statements that make an object which comes later, `o`
 	values = []; // that the functions are given: K0, K1, …
 	words = 0;
@@ -330,9 +320,8 @@ class Writer {
 	}
 
 	later(kind, place) {
-		const number = this.numbers++; // how long it is, or the time
-		if (kind === "time") this.time = number;
-		else if (kind === "blocks") {
+		this.numbers++; // how long it is
+		if (kind === "blocks") {
 			this.letters = this.texts++;
 			this.blocksAt = place;
 		} else this.left.push(place);
@@ -412,7 +401,7 @@ function functionsFor(shape, SomeWriter) {
 	const text = `${SomeWriter.name} ${JSON.stringify(withoutWords(shape))}`;
 	if (compiled.has(text)) return compiled.get(text);
 	const w = new SomeWriter();
-	const made = { ...w.compile(shape), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts, time: w.time };
+	const made = { ...w.compile(shape), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts };
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
 }
@@ -439,12 +428,10 @@ class Heads {
 	#lines = new Pace(LINES);
 	#parts = new Pace(OBJECTS);
 	#lists = new Pace(OBJECTS);
-	#isBrief;
 
-	constructor(entries, from, isBrief, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
+	constructor(entries, from, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
 		this.#entries = entries;
 		this.#from = from;
-		this.#isBrief = isBrief;
 		this.#shape = shape;
 		this.#number = number;
 		this.#text = text;
@@ -495,12 +482,6 @@ class Heads {
 
 	has(row) {
 		return row >= this.#from && row < this.#end;
-	}
-
-	/** What brief heads leave out of an entry, made of the others; undefined: its line has it. */
-	beyond(row, name) {
-		const heads = this.#isBrief ? this.#entries.heads(row) : undefined;
-		return heads?.#shapeOf(row)?.parts[name] ? heads.part(row, name) : undefined;
 	}
 
 	/** The list of blocks in this entry, which are those of a message. */
@@ -575,10 +556,6 @@ class Heads {
 
 	id(row) {
 		return this.#entries.id(row);
-	}
-
-	time(row) {
-		return this.#numbers[this.#number[row - this.#from] + this.#shapeOf(row).time];
 	}
 }
 

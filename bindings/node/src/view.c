@@ -287,9 +287,11 @@ static napi_value js_heads(struct call *c, const struct grove_heads *h)
 	return js_array(c, v, 8);
 }
 
-typedef int heads_call(const struct grove_view *v, struct grove_range index, struct grove_heads **out);
-
-static napi_value heads(struct call *c, heads_call *get)
+/*
+ * viewHeads(session, from, to): entries without their long values, see struct
+ * grove_heads: [shapes, shape, number, text, numbers, textAt, strings, blocks].
+ */
+static napi_value view_heads(struct call *c)
 {
 	struct grove_range range = { 0, 0 };
 	struct grove_heads *h = NULL;
@@ -303,28 +305,13 @@ static napi_value heads(struct call *c, heads_call *get)
 	v = take_view(c, &s);
 	if (!v)
 		return NULL;
-	rc = get(v, range, &h);
+	rc = grove_view_heads(v, range, &h);
 	if (rc)
 		return answer(c, v, rc, &(struct grove_buf)GROVE_BUF_INIT);
 	result = js_heads(c, h);
 	grove_heads_free(h);
 	grove_view_unref(v);
 	return result;
-}
-
-/*
- * viewHeads(session, from, to): entries without their long values, see struct
- * grove_heads: [shapes, shape, number, text, numbers, textAt, strings, blocks].
- */
-static napi_value view_heads(struct call *c)
-{
-	return heads(c, grove_view_heads);
-}
-
-/* viewHeadsBrief(session, from, to): the same, as far as the index tells it. */
-static napi_value view_heads_brief(struct call *c)
-{
-	return heads(c, grove_view_heads_brief);
 }
 
 /* viewLabel(session, index): [label or null, its time or null] */
@@ -362,7 +349,6 @@ const struct function view_functions[] = {
 	{ "viewConversation", view_conversation },
 	{ "viewRows", view_rows },
 	{ "viewHeads", view_heads },
-	{ "viewHeadsBrief", view_heads_brief },
 	{ "viewLabel", view_label },
 	{ NULL, NULL }
 };

@@ -2,6 +2,7 @@
  * store_url.c: what programs need to know of a store's URL.
  */
 #include "store_url.h"
+#include "text.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -26,14 +27,7 @@ void store_url_hide_password(char *url)
 		memmove(colon, at, strlen(at) + 1);
 }
 
-static uint32_t fnv(uint32_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
-
-/* FNV-1a, folded, as the library computes it when it is given such a name. */
+/* Folded, as the library computes it when it is given such a name. */
 static void fold(uint32_t h, char out[5])
 {
 	snprintf(out, 5, "%04x", (unsigned)((h ^ h >> 16) & 0xffff));
@@ -41,12 +35,12 @@ static void fold(uint32_t h, char out[5])
 
 void store_url_mark(const char *url, char out[5])
 {
-	fold(fnv(2166136261u, url), out);
+	fold(text_hash(TEXT_HASH_BEGIN, url), out);
 }
 
 void store_url_session_mark(const char *url, const char *path, char out[5])
 {
-	fold(fnv(fnv(2166136261u, url), path && *path == '/' ? path : ""), out);
+	fold(text_hash(text_hash(TEXT_HASH_BEGIN, url), path && *path == '/' ? path : ""), out);
 }
 
 int store_url_is_elsewhere(const char *url)

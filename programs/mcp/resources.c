@@ -5,6 +5,7 @@
  *	grove://session/ID?cursor=C&maxBytes=N   … and further on
  */
 #include "mcp.h"
+#include "kit/text.h"
 
 #include "message.h"
 
@@ -113,11 +114,6 @@ int resources_templates(struct mcp *m, struct grove_slice params, struct doc *d,
 
 /* --------------------------------------------------------------------- read */
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
-
 /* Decodes %XX in place. Returns -1 if a percent sign is not followed by two digits, or for NUL. */
 static int decode(char *text)
 {
@@ -128,9 +124,9 @@ static int decode(char *text)
 			*to++ = *p;
 			continue;
 		}
-		if (hex(p[1]) < 0 || hex(p[2]) < 0 || (p[1] == '0' && p[2] == '0'))
+		if (text_hex(p[1]) < 0 || text_hex(p[2]) < 0 || (p[1] == '0' && p[2] == '0'))
 			return -1;
-		*to++ = (char)(hex(p[1]) << 4 | hex(p[2]));
+		*to++ = (char)(text_hex(p[1]) << 4 | text_hex(p[2]));
 		p += 2;
 	}
 	*to = '\0';

@@ -9,6 +9,7 @@
 #include "reply.h"
 #include "route.h"
 #include "kit/store_url.h"
+#include "kit/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,15 +39,6 @@ struct helds {
 };
 
 /* -------------------------------------------------------------------- words */
-
-static uint32_t fnv(const char *text)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
 
 int store_is(const char *store, const char *name)
 {
@@ -286,7 +278,7 @@ void helds_tidy(struct helds *all)
 /* Needs the lock. */
 static struct name *name_of(struct helds *all, const char *key)
 {
-	return &all->name[fnv(key) & (NAMES_MAX - 1)];
+	return &all->name[text_hash(TEXT_HASH_BEGIN, key) & (NAMES_MAX - 1)];
 }
 
 /* *fresh: it need not be looked up again. */
@@ -715,7 +707,7 @@ static int state_etag(struct request *r, struct held *h, const struct grove_view
 
 	if (r->route->owner)
 		hold_owner(h, &owner);
-	has = owner.len ? reply_etag(r, "%llu.%llu.%08x", generation, rev, fnv(owner.ptr))
+	has = owner.len ? reply_etag(r, "%llu.%llu.%08x", generation, rev, text_hash(TEXT_HASH_BEGIN, owner.ptr))
 			: reply_etag(r, "%llu.%llu", generation, rev);
 	grove_buf_release(&owner);
 	return has;

@@ -16,6 +16,7 @@
  * that has waited longest, so nobody can keep others out by opening more of them.
  */
 #include "peer.h"
+#include "kit/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -303,10 +304,8 @@ static void name_place(char *out, size_t size, const struct sockaddr *address, c
 static struct place **find_place(struct peers *all, const char *name)
 {
 	struct place **p;
-	uint32_t h = 2166136261u;
+	uint32_t h = text_hash(TEXT_HASH_BEGIN, name);
 
-	for (const char *c = name; *c; c++)
-		h = (h ^ (unsigned char)*c) * 16777619u;
 	for (p = &all->place[(h ^ h >> 16) & (SLOTS - 1)]; *p && strcmp((*p)->name, name) != 0; p = &(*p)->next)
 		;
 	return p;

@@ -6,6 +6,7 @@
 #include "opened.h"
 #include "reply.h"
 #include "tokens.h"
+#include "kit/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,16 +162,9 @@ void recent_forget(struct recent *all, const char *path)
 	pthread_mutex_unlock(&all->lock);
 }
 
-static uint32_t fnv(uint32_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
-
 static struct kept **slot_of(struct recent *all, const char *target, const char *who)
 {
-	uint32_t h = fnv(fnv(2166136261u, target), who);
+	uint32_t h = text_hash(text_hash(TEXT_HASH_BEGIN, target), who);
 
 	return &all->slot[(h ^ h >> 16) & (SLOTS - 1)];
 }

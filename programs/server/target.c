@@ -2,18 +2,11 @@
  * target.c: parsing the target of a request.
  */
 #include "target.h"
+#include "kit/text.h"
 #include "kit/valid.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 enum decode_flags {
 	DECODE_PLUS = 1   /* decode + as a space, as in forms */
@@ -28,8 +21,8 @@ static const char *decode(char *text, unsigned flags)
 		int high, low;
 
 		if (*p == '%') {
-			high = hex(p[1]);
-			low = high < 0 ? -1 : hex(p[2]);
+			high = text_hex(p[1]);
+			low = high < 0 ? -1 : text_hex(p[2]);
 			if (low < 0)
 				return "a percent sign is not followed by two hexadecimal digits";
 			if (!high && !low)

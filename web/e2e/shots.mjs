@@ -83,7 +83,6 @@ for (const [n, url] of Object.entries({
 
 // Programs in a terminal: what is typed at a prompt, and the keys that follow.
 const typed = {
-  'terminal-tree': [`grove tree ${main.id.slice(0, 8)}`],
   'terminal-browse': [`grove browse ${main.id.slice(0, 8)}`],
 };
 

@@ -11,11 +11,10 @@ const STYLE =
 
 export async function terminal(browser, grove, home, [command, ...keys], path) {
   const socket = `grove-shots-${process.pid}`;
-  const tmux = (...argv) => execFileSync('tmux', ['-L', socket, ...argv], { encoding: 'utf8' });
-  const still = () => new Promise((done) => setTimeout(done, 1500));
   const env = { HOME: home, PATH: `${dirname(grove)}:${process.env.PATH}`, TZ: 'UTC', PS1: '$ ', LANG: 'C.UTF-8' };
-  const set = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
-  tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(COLUMNS), '-y', String(ROWS), ...set, 'sh');
+  const tmux = (...argv) => execFileSync('tmux', ['-u', '-L', socket, ...argv], { encoding: 'utf8', env });
+  const still = () => new Promise((done) => setTimeout(done, 1500));
+  tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(COLUMNS), '-y', String(ROWS), 'sh');
   try {
     tmux('send-keys', command, 'Enter');
     await still();

@@ -272,7 +272,7 @@ int grove__json_replace(struct grove_buf *out, struct grove_slice value, const c
 	struct grove_slice at;
 	size_t start = out->len, before;
 
-	if (grove__json_find(value, pointer, &at))
+	if (grove__json_pointed(value, pointer, &at))
 		return GROVE_ENOMEM;
 	if (!at.ptr)
 		return 1;

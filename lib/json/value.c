@@ -307,7 +307,7 @@ static struct grove_slice element(struct grove_slice list, const char *digits)
 								 : grove__slice(NULL, 0);
 }
 
-int grove__json_find(struct grove_slice value, const char *pointer, struct grove_slice *out)
+int grove__json_pointed(struct grove_slice value, const char *pointer, struct grove_slice *out)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	int rc = 0;

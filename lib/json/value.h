@@ -50,7 +50,7 @@ struct grove_slice grove__json_at(struct grove_slice array, size_t i);
  * *out is the value that a JSON pointer ("/a/0/b") names within `value`, or empty.
  * Returns 0 or GROVE_ENOMEM.
  */
-int grove__json_find(struct grove_slice value, const char *pointer, struct grove_slice *out);
+int grove__json_pointed(struct grove_slice value, const char *pointer, struct grove_slice *out);
 
 /* Returns true if this raw string (with quotes) is the text `str`, after unescaping. */
 bool grove__json_string_equals(struct grove_slice raw, const char *str);

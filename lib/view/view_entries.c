@@ -174,7 +174,7 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 	int rc = grove__image_line(v->image, v->log, row, &line, &value, d);
 
 	rc = rc ? rc : grove__session_resolve(v->session, &value, &whole, d);
-	if (!rc && grove__json_find(value, pointer, &found))
+	if (!rc && grove__json_pointed(value, pointer, &found))
 		rc = grove__fail_nomem(d);
 	if (!rc && !found.ptr)
 		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "the entry has no %.200s", pointer);

@@ -167,6 +167,7 @@ export async function settled(look, good = () => true) {
 
 export const text = (p, css) => p.locator(css).first().innerText();
 
+// A copy of a session under another id, for the command line to do the same to.
 export function twin(w, s) {
   const id = s.id.replace(/^./, (c) => (c === 'f' ? '0' : 'f'));
   const file = w.file(s.id).replace(s.id, id);

@@ -4,12 +4,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claude, showpiece } from '../corpus.mjs';
+import { claude, PiSession, showpiece } from '../corpus.mjs';
 import { fill, told } from '../single.mjs';
-import { axe, browser, failures, grove, scenario, text, wait, World } from '../world.mjs';
+import { axe, browser, failures, grove, page, scenario, text, wait, World } from '../world.mjs';
 
-// A copy of a session under another id, for the command line to do the same to.
-/** Puts what a golden case has in its home directory into this one. */
+// Puts what a golden case has in its home directory into this one.
 function goldenHome(name, home) {
   const dir = mkdtempSync(join(tmpdir(), 'grove-golden-'));
   execFileSync(new URL('../../../tests/golden/run', import.meta.url).pathname, ['--unpack', dir, '-k', name]);
@@ -217,4 +216,29 @@ scenario('grove export: hostile content stays text, 30,000 entries are there at 
   await big.waitForSelector('.flow article .tool-r', { timeout: 30_000 });
   assert.match(await text(big, '.rail-f'), /30,006 entries/);
   await big.context().close();
+});
+
+scenario('the menu of a session offers it as a page and as Markdown, without secrets, and as JSON', async (w) => {
+  const s = new PiSession('Handed on', '/home/ana/scratch', Date.now() - 3600e3);
+  s.user('Why is /home/ana/scratch/secret.txt there?');
+  s.say('Because ana@example.com wrote it.');
+  s.write(w.root);
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  for (const [name, end] of [
+    ['Download as Markdown, without secrets', '.md'],
+    ['Download as JSON', '.json'],
+  ]) {
+    const came = p.waitForEvent('download');
+    await p.getByRole('button', { name: 'More', exact: true }).first().click();
+    await p.getByRole('menuitem', { name }).click();
+    const file = await came;
+    assert.ok(file.suggestedFilename().endsWith(end), file.suggestedFilename());
+    const said = readFileSync(await file.path(), 'utf8');
+    assert.equal(said.includes('ana@example.com'), end === '.json', said.slice(0, 400));
+  }
+  assert.equal(await p.getByRole('menuitem', { name: 'Download as a web page' }).count(), 0);
+  await p.getByRole('button', { name: 'More', exact: true }).first().click();
+  assert.equal(await p.getByRole('menuitem', { name: 'Download as a web page, without secrets' }).count(), 1);
+  await p.context().close();
 });

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, offline } from '../api/http.ts';
+import type { Routes } from '../api/wire.ts';
 import { allText, body } from '../model/body.ts';
 import { agentName, money, plural, project, tokens, dayAndMonth } from '../model/format.ts';
 import { keep, readKept } from '../model/kept.ts';
@@ -25,6 +26,13 @@ import { Glyph } from './sessions.tsx';
 import { modelOf, windowOf } from './weights.tsx';
 
 const Inspector = lazy(() => import('./inspector.tsx').then((m) => m.Inspector));
+
+// What can be downloaded. What others may read is without keys, tokens, home directories and addresses.
+const EXPORTS: [string, Omit<Routes['GET /sessions/{id}/export']['params'], 'id' | 'sub'>][] = [
+  ['as a web page, without secrets', { format: 'html', redact: 1 }],
+  ['as Markdown, without secrets', { format: 'md', redact: 1 }],
+  ['as JSON', { format: 'json' }],
+];
 
 // The context of larger sessions is requested only when the user wants to see it.
 const METER_MAX = 50_000;
@@ -199,13 +207,13 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
           },
         ]),
     { title: 'Copy link', icon: 'link', act: () => void copy(location.origin + sessionAt(session.key), 'Link') },
-    {
-      title: 'Download as JSON',
+    ...EXPORTS.map(([title, how]) => ({
+      title: `Download ${title}`,
       icon: 'file',
       act: () => {
-        location.href = address('/sessions/{id}/export', { id: session.key, format: 'json' });
+        location.href = address('/sessions/{id}/export', { ...session.params, ...how });
       },
-    },
+    })),
     ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),
   ];
   const leafId = meta?.leafEntryId ?? null;

@@ -159,7 +159,7 @@ int op_search(const char *path, size_t n)
 	struct grove_options opt = { .size = sizeof(opt), .stores = stores, .nr_stores = 1, .cache = cache };
 	struct grove_search *s = NULL;
 	struct grove *g = NULL;
-	double start, took, text = 0, bytes = 0, docs = 0, parts = 0, size = 0;
+	double start, took, text = 0, bytes = 0, parts = 0, size = 0;
 	int rc;
 
 	(void)n;
@@ -173,12 +173,10 @@ int op_search(const char *path, size_t n)
 	if (!rc && !s->index)
 		rc = fail("there is no index");
 	rc = rc ? rc : number(s->index->db, "SELECT sum(size) FROM files", &bytes);
-	rc = rc ? rc : number(s->index->db, "SELECT count(*) FROM docs", &docs);
 	rc = rc ? rc : number(s->index->db, "SELECT count(*) FROM parts", &parts);
 	rc = rc ? rc : number(s->index->db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 			      &size);
 	put_number("bytes_mb", bytes / 1e6);
-	put_count("docs", (uint64_t)docs);
 	put_count("parts", (uint64_t)parts);
 	put_number("db_mb", size / 1e6);
 	put_number("index_mb_s", bytes / 1e6 / (took / 1e3));

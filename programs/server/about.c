@@ -40,8 +40,6 @@ static void put_scopes(struct doc *d, const struct identity *who)
 	doc_close(d, ']');
 }
 
-#define STORES_MAX 256u
-
 /* Lists each store once, in the order of discovery. */
 struct stores {
 	struct request *r;

@@ -17,10 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COOKIES_MAX 256
-#define CODES_MAX 16
-#define ADDRESSES_MAX 512
-
 /* A one-time code or a cookie. */
 struct ticket {
 	unsigned char hash[TOKEN_HASH];

@@ -6,10 +6,6 @@
 
 #include "server.h"
 
-#define CODE_SECONDS 120
-#define COOKIE_SECONDS 43200
-#define FAILURES_MAX 5          /* per address and minute; of those who are wrong, the rest get 429 */
-
 int auth_new(struct server *s, struct auth **out, char *why, size_t size);
 void auth_free(struct auth *a);
 /* Reads the token file again. If it cannot be read, the old tokens stay valid. */

@@ -19,8 +19,6 @@
 
 #include <string.h>
 
-#define HEAD_MAX 240u     /* bytes */
-
 enum messages { MESSAGES_ALL, MESSAGES_NONE, MESSAGES_HEAD };
 
 struct run {

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGES_MAX 64u
-#define TEXT_RANGE 65536u
 #define TEXT_LEAST 8u       /* room for any character, wherever the part begins */
 
 struct window {

@@ -37,13 +37,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define BEAT_MS 15000
-#define UNSENT_MAX (256u << 10)
 #define GOODBYE_ROOM 4096u
-#define SUBSCRIPTIONS_MAX 64u
-#define BURST 500u
-/* How many events are taken from one set before the other gets its turn. */
-#define TURN 256
 
 struct topic {
 	struct topic *next;
@@ -151,10 +145,10 @@ static void offer(struct events *ev, struct client *c, struct grove_slice text)
 
 	if (c->ended)
 		return;
-	rc = stream_offer(c->r->stream, text, UNSENT_MAX);
+	rc = stream_offer(c->r->stream, text, EVENTS_UNSENT_MAX);
 	c->beat = now_ms();
 	if (rc == GROVE_EFULL)
-		stream_offer(c->r->stream, grove_str(bye), UNSENT_MAX + GOODBYE_ROOM);
+		stream_offer(c->r->stream, grove_str(bye), EVENTS_UNSENT_MAX + GOODBYE_ROOM);
 	if (rc)
 		end_client(ev, c, rc == GROVE_EFULL ? 0 : rc);
 }
@@ -285,7 +279,7 @@ static void flush_all(struct feed *f)
 /* Adds an entry to the current burst, or begins a new one. */
 static void append(struct feed *f, struct topic *t, const struct grove_event *e)
 {
-	if (t->nr && (t->from + t->nr != e->first || t->nr == BURST || t->generation != e->generation))
+	if (t->nr && (t->from + t->nr != e->first || t->nr == EVENTS_BURST || t->generation != e->generation))
 		flush(f, t);
 	if (!t->view || grove_view_count(t->view) <= e->first) {
 		struct grove_view *v;
@@ -767,7 +761,7 @@ static void drain_sessions(struct feed *f)
 	struct grove_event e = { .size = sizeof(e) };
 	int rc = 0;
 
-	for (int i = 0; i < TURN && f->topics && !(rc = grove_watch_next(f->sessions, 0, &e)); i++)
+	for (int i = 0; i < EVENTS_TURN && f->topics && !(rc = grove_watch_next(f->sessions, 0, &e)); i++)
 		if (e.tag)
 			tell(f, e.tag, &e);
 	if (rc < 0 && rc != GROVE_ENOTFOUND)
@@ -780,7 +774,7 @@ static void drain_list(struct feed *f)
 	struct grove_event e = { .size = sizeof(e) };
 	int rc = 0;
 
-	for (int i = 0; i < TURN && !(rc = grove_watch_next(f->list, 0, &e)); i++)
+	for (int i = 0; i < EVENTS_TURN && !(rc = grove_watch_next(f->list, 0, &e)); i++)
 		tell_list(f->ev, grove_event_name(e.kind), e.session_id);
 	if (rc < 0)
 		metrics_store_error(f->ev->server->metrics);

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_MAX 96u
-#define NAMES_MAX 1024u          /* a power of two */
-#define NAME_FRESH_MS 1000       /* how long a looked-up id stays valid */
-#define WRITER_IDLE_MS 2000      /* a file that is open for writing keeps others from rewriting it */
-#define HELD_IDLE_MS 120000
-
 /* The result of the latest lookup of an address. */
 struct name {
 	char *key;

@@ -352,8 +352,6 @@ int http_start(struct server *s, char *why, size_t size)
 	return 0;
 }
 
-#define REPLIES_US 2000000 /* that a client which does not read can delay the end */
-
 /* Replies are complete, but perhaps not sent, and libmicrohttpd cuts them off when it stops. */
 static void let_replies_go(struct server *s)
 {

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <time.h>
 
-#define DIFFERING_MAX 100        /* maximum number of ids in a reply */
 #define FILES_AT 5               /* /api/v1/ingress/{id}/files/… */
 
 static int fail_carry(struct request *r, struct grove_carry *c, int rc)

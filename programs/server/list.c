@@ -19,9 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_DEFAULT 100u
-#define LIMIT_MAX 2000u
-#define FACETS_MAX 400u
 #define SORT_COST (GROVE_SORT_RELEVANCE + 1)  /* our own sort order, after the library's */
 
 struct wish {
@@ -432,7 +429,7 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 	w->store = query_text(r, "store");
 	w->agent = query_text(r, "agent");
 	w->project = query_text(r, "project");
-	w->limit = LIMIT_DEFAULT;
+	w->limit = LIST_DEFAULT;
 	o->flags = GROVE_LIST_ALL | GROVE_LIST_BOUNDED | (auth_limited(&r->who) ? 0 : GROVE_LIST_NOTED);
 	o->cwd = query_text(r, "cwd");
 	o->query = query_text(r, "q");
@@ -444,8 +441,8 @@ static int read_wish(struct request *r, struct wish *w, struct grove_list_option
 		rc = query_number(r, "limit", &w->limit);
 	if (!rc)
 		rc = query_number(r, "expiring", &days);
-	if (w->limit > LIMIT_MAX)
-		w->limit = LIMIT_MAX;
+	if (w->limit > LIST_MAX)
+		w->limit = LIST_MAX;
 	if (days != UINT64_MAX) {
 		w->expiring = 1;
 		o->flags |= GROVE_LIST_EXPIRING;

@@ -15,8 +15,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 511
-
 union address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
@@ -91,7 +89,7 @@ static int open_unix(struct listener *l, const char *spec, char *why, size_t siz
 	mask = umask(0177);
 	rc = bind(l->fd, &a.any, sizeof(a.un));
 	umask(mask);
-	if (rc || listen(l->fd, BACKLOG)) {
+	if (rc || listen(l->fd, LISTEN_BACKLOG)) {
 		rc = fail(spec, strerror(errno), why, size);
 		close(l->fd);
 		l->fd = -1;
@@ -133,7 +131,7 @@ static int bind_one(struct listener *l, const struct addrinfo *a)
 	if (l->fd < 0)
 		return -1;
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(l->fd, a->ai_addr, a->ai_addrlen) && !listen(l->fd, BACKLOG))
+	if (!bind(l->fd, a->ai_addr, a->ai_addrlen) && !listen(l->fd, LISTEN_BACKLOG))
 		return 0;
 	on = errno;
 	close(l->fd);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_MS 2000
-
 struct openers {
 	pthread_mutex_t lock;
 	pthread_cond_t seen;
@@ -100,7 +98,7 @@ int opened_now(struct openers *o, struct grove *g, struct opened_set **out)
 	pthread_mutex_lock(&o->lock);
 	while (o->looking)
 		pthread_cond_wait(&o->seen, &o->lock);
-	if (!o->last || now_ms() - o->last->time >= FRESH_MS)
+	if (!o->last || now_ms() - o->last->time >= OPENED_FRESH_MS)
 		rc = look(o, g);
 	if (!rc) {
 		*out = o->last;
@@ -115,7 +113,7 @@ int opened_holds(struct openers *o, const struct opened_set *set)
 	int yes;
 
 	pthread_mutex_lock(&o->lock);
-	yes = o->last == set && now_ms() - set->time < FRESH_MS;
+	yes = o->last == set && now_ms() - set->time < OPENED_FRESH_MS;
 	pthread_mutex_unlock(&o->lock);
 	return yes;
 }

@@ -32,10 +32,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BODY_GRACE_MS 10000
-#define BYTES_PER_SECOND 1024        /* the least, of a body or a reply */
-#define HEADER_GRACE_MS 1000         /* after which a connection counts as one without a header */
-#define CROWDED (CONNECTIONS_MAX / 8 * 7)
 #define SLOTS 256u                   /* a power of two */
 
 /* Connections that wait, those that have waited longest first. */
@@ -145,7 +141,7 @@ void peers_make_room(struct peers *all)
 	struct peer *p;
 
 	pthread_mutex_lock(&all->lock);
-	if (all->nr - all->cut >= CROWDED && (p = longest_waiting(all)))
+	if (all->nr - all->cut >= CONNECTIONS_CROWDED && (p = longest_waiting(all)))
 		cut(all, p);
 	pthread_mutex_unlock(&all->lock);
 }

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS 256u               /* a power of two */
-#define BYTES_MAX (16u << 20)
-#define FRESH_MS 1000
 /*
  * A file modified this recently may change again without getting a new time, so what was
  * read from it is not cached.
@@ -36,7 +33,7 @@ struct kept {
 
 struct recent {
 	pthread_mutex_t lock;
-	struct kept *slot[SLOTS];
+	struct kept *slot[RECENT_SLOTS];
 	uint64_t bytes;
 	atomic_ulong era;        /* counts our own changes */
 };
@@ -133,7 +130,7 @@ void recent_free(struct recent *all)
 {
 	if (!all)
 		return;
-	for (unsigned i = 0; i < SLOTS; i++)
+	for (unsigned i = 0; i < RECENT_SLOTS; i++)
 		drop(all, &all->slot[i]);
 	pthread_mutex_destroy(&all->lock);
 	free(all);
@@ -144,8 +141,8 @@ void recent_tidy(struct recent *all)
 	int64_t now = now_ms();
 
 	pthread_mutex_lock(&all->lock);
-	for (unsigned i = 0; i < SLOTS; i++)
-		if (all->slot[i] && now - all->slot[i]->made >= FRESH_MS)
+	for (unsigned i = 0; i < RECENT_SLOTS; i++)
+		if (all->slot[i] && now - all->slot[i]->made >= RECENT_FRESH_MS)
 			drop(all, &all->slot[i]);
 	pthread_mutex_unlock(&all->lock);
 }
@@ -156,7 +153,7 @@ void recent_forget(struct recent *all, const char *path)
 		return;
 	atomic_fetch_add(&all->era, 1);
 	pthread_mutex_lock(&all->lock);
-	for (unsigned i = 0; i < SLOTS; i++)
+	for (unsigned i = 0; i < RECENT_SLOTS; i++)
 		if (all->slot[i] && all->slot[i]->of->path && !strcmp(all->slot[i]->of->path, path))
 			drop(all, &all->slot[i]);
 	pthread_mutex_unlock(&all->lock);
@@ -166,7 +163,7 @@ static struct kept **slot_of(struct recent *all, const char *target, const char 
 {
 	uint32_t h = text_hash(text_hash(TEXT_HASH_BEGIN, target), who);
 
-	return &all->slot[(h ^ h >> 16) & (SLOTS - 1)];
+	return &all->slot[(h ^ h >> 16) & (RECENT_SLOTS - 1)];
 }
 
 /* ------------------------------------------------------------------ keep, answer */
@@ -199,7 +196,7 @@ void recent_keep(struct recent *all, struct request *r, struct MHD_Response *res
 	slot = slot_of(all, k->target, k->who);
 	drop(all, slot);
 	/* a change during the write may be missing from the reply */
-	if (k->of->era == atomic_load(&all->era) && all->bytes + k->bytes <= BYTES_MAX) {
+	if (k->of->era == atomic_load(&all->era) && all->bytes + k->bytes <= RECENT_BYTES) {
 		*slot = k;
 		all->bytes += k->bytes;
 	} else {
@@ -214,7 +211,7 @@ static struct kept *find(struct recent *all, const struct request *r)
 
 	pthread_mutex_lock(&all->lock);
 	k = *slot_of(all, r->raw, r->who.name);
-	if (k && !strcmp(k->target, r->raw) && !strcmp(k->who, r->who.name) && k->scope == r->who.scope && now_ms() - k->made < FRESH_MS)
+	if (k && !strcmp(k->target, r->raw) && !strcmp(k->who, r->who.name) && k->scope == r->who.scope && now_ms() - k->made < RECENT_FRESH_MS)
 		k->refs++;
 	else
 		k = NULL;

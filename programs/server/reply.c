@@ -12,7 +12,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define GZIP_LEAST 1024u
 #define CSP_DATA "default-src 'none'; frame-ancestors 'none'"
 
 /* ------------------------------------------------------------------- errors */

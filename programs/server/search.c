@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_DEFAULT 20u
-#define INSIDE_DEFAULT 200u
-#define HITS_MAX 1000u
-#define INSIDE_MAX 10000u
-#define GROUPS_MAX 200u
-#define GROUP_HITS 5u
-
 /* ------------------------------------------------------------------ the time */
 
 /* Accepts milliseconds. Returns NULL if the text is a number, else the text. */
@@ -169,7 +162,7 @@ static int reaches(void *payload, const char *store, const char *cwd)
 static int read_search(struct request *r, struct grove_search_options *o)
 {
 	const char *q = query_text(r, "q");
-	uint64_t limit = LIMIT_DEFAULT;
+	uint64_t limit = SEARCH_DEFAULT;
 	int rc = query_number(r, "limit", &limit);
 
 	if (!rc && (!q || !*q))
@@ -184,8 +177,8 @@ static int read_search(struct request *r, struct grove_search_options *o)
 	o->cwd = query_text(r, "project");
 	o->agent = query_text(r, "agent");
 	o->cursor = query_text(r, "cursor");
-	o->limit = limit < HITS_MAX ? limit : HITS_MAX;
-	o->compare = HITS_MAX;
+	o->limit = limit < SEARCH_MAX ? limit : SEARCH_MAX;
+	o->compare = SEARCH_MAX;
 	if (auth_limited(&r->who)) {
 		o->wants = reaches;
 		o->wants_payload = &r->who;
@@ -292,7 +285,7 @@ static void put_inside(struct doc *d, const struct grove_view *v, const struct g
 
 static int run_inside(struct request *r, const struct held *held, const struct grove_view *v, uint64_t limit)
 {
-	struct grove_search_options o = { .size = sizeof(o), .limit = limit < HITS_MAX ? limit : HITS_MAX,
+	struct grove_search_options o = { .size = sizeof(o), .limit = limit < SEARCH_MAX ? limit : SEARCH_MAX,
 					  .compare = INSIDE_MAX,
 					  .what = held->path ? held->path : held->key };
 	struct grove_hits_about about = { .size = sizeof(about) };

@@ -9,6 +9,7 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
+#include "bounds.h"
 #include "kit/doc.h"
 #include "settings.h"
 #include "target.h"
@@ -17,22 +18,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
-
-/* Limits. Every reply that is a page of something larger is limited in bytes. */
-#define PAGE_BYTES (1u << 20)
-#define TEXT_BYTES 8192u
-#define TEXT_BYTES_MAX (256u << 10)
-#define IDS_MAX 400u
-#define BODY_MAX (16u << 20)
-#define INGRESS_MAX (64u << 20)   /* for lines and files from another machine */
-#define STREAM_ROOM (1u << 20)    /* how much of a long reply may be unsent */
-
-#define CONNECTIONS_MAX 4096
-#define CONNECTION_MEMORY (32u << 10)
-#define HEADER_SECONDS 15
-#define IDLE_SECONDS 60
-#define HEADERLESS_MAX 64         /* connections per address whose header is not complete */
-#define LISTENERS_MAX 8
 
 enum scope {
 	SCOPE_NONE,     /* no authentication */

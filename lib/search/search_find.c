@@ -260,7 +260,7 @@ static int note_some_words(struct finding *f, const struct part *p)
 	for (size_t i = 0; i < ix->nr_found && !rc; i++) {
 		const struct grove__search_found *x = &ix->found[i];
 		struct grove__search_hit h = { .indexed = true, .log = p->log, .file = p->file,
-					       .class = grove__search_lane_class(x->lane),
+					       .class = (uint8_t)grove__search_lane_class(x->lane),
 					       .role = x->lane == LANE_PROMPT ? GROVE_ROLE_USER : GROVE_ROLE_OTHER,
 					       .at = { .pos = (uint64_t)p->id, .off = x->nr } };
 

@@ -95,9 +95,9 @@ static void same_line(const char *who, const char *text, size_t len,
 				       a->span[i].len == b->span[i].len;
 	}
 	if (!same)
-		fail_msg("%s: verdict %d len %d error %d seen %x, scalar %d %d %d %x, seed %llx: %.*s",
-			 who, (int)vb, (int)b->len, (int)b->error_off, b->seen, (int)va,
-			 (int)a->len, (int)a->error_off, a->seen, (unsigned long long)seed,
+		fail_msg("%s: verdict %d len %d error %d seen %llx, scalar %d %d %d %llx, seed %llx: %.*s",
+			 who, (int)vb, (int)b->len, (int)b->error_off, (unsigned long long)b->seen, (int)va,
+			 (int)a->len, (int)a->error_off, (unsigned long long)a->seen, (unsigned long long)seed,
 			 (int)(len < 2000 ? len : 2000), text);
 }
 

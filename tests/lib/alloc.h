@@ -1,9 +1,10 @@
 /*
- * tests/lib/alloc.h: allocations that fail when a test wants it.
+ * tests/lib/alloc.h: makes memory allocations fail where a test wants them to.
  *
- * The linker leads those of the library here (--wrap, see tests/meson.build).
- * Define ALLOC_DUE to what answers, at each of them, whether it is to fail; once
- * in a program.
+ * The linker redirects the library's allocations to the functions below (--wrap,
+ * see tests/meson.build). Before including this header, in one file of the
+ * program, define ALLOC_DUE as the function that is called for each allocation
+ * and returns whether it is to fail.
  */
 #ifndef TESTS_LIB_ALLOC_H
 #define TESTS_LIB_ALLOC_H

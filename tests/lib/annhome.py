@@ -1,7 +1,7 @@
-"""Ann's home: the sessions that the guide and the manual speak of.
+"""Ann's home: the sessions that the examples in the guide and the manual use.
 
-tests/docs/NAME/AGENT/PROJECT holds the files that an agent has written in
-~/src/PROJECT; in them, /home/ann stands for the home.
+tests/docs/NAME/AGENT/PROJECT holds the files that an agent has written for
+~/src/PROJECT; in these files, /home/ann stands for the home directory.
 """
 import datetime
 import os
@@ -13,17 +13,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def dashed(path):
-    """A directory as pi spells it in a name."""
+    """Returns a directory's path in the form that pi uses in file names."""
     return str(path).strip("/").replace("/", "-")
 
 
 def enclosed(path):
-    """And as Claude Code does."""
+    """Returns a path in the form that Claude Code uses in file names."""
     return re.sub(r"[^0-9A-Za-z]", "-", str(path))
 
 
 def furnish(home, *names):
-    """Put the files of tests/docs/NAME where the agents would have them in `home`."""
+    """Copies the files of tests/docs/NAME to where the agents would keep them in `home`."""
     for path in sorted(path for name in names for path in (ROOT / "tests/docs" / name).glob("*/*/*.jsonl")):
         agent, project = path.parts[-3:-1]
         cwd = home / "src" / project

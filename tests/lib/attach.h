@@ -1,5 +1,6 @@
 /*
- * tests/lib/attach.h: files that an agent keeps beside a session, put and read through its store.
+ * tests/lib/attach.h: stores and reads the files that an agent keeps beside a session, through
+ * the session's store.
  */
 #ifndef TESTS_LIB_ATTACH_H
 #define TESTS_LIB_ATTACH_H
@@ -16,7 +17,7 @@ static inline int attach(struct grove_session *s, const char *name, const char *
 	return rc;
 }
 
-/* Appends its bytes. */
+/* Appends the content of the attachment to `out`. */
 static inline int attached(struct grove_session *s, const char *name, struct grove_buf *out)
 {
 	struct grove_key key = { s->at.project, s->at.session, "" };

@@ -1,6 +1,6 @@
 /*
- * tests/lib/calls.h: calls of grove.h that take a struct, in the short form that
- * most tests need. Include after grove.h.
+ * tests/lib/calls.h: short forms of those calls in grove.h that take a struct,
+ * with the defaults that most tests need. Include after grove.h.
  */
 #ifndef TESTS_LIB_CALLS_H
 #define TESTS_LIB_CALLS_H
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The result of an append, of which only the ids matter: INTO(&id). */
+/* The result of an append when only the ids matter: INTO(&id). */
 #define INTO(ids_) (&(struct grove_append_result){ .size = sizeof(struct grove_append_result), .ids = (ids_) })
 /* Options for grove_session_set_leaf() and grove_session_continue(): LEAF(GROVE_LEAF_PERSIST). */
 #define LEAF(flags_) (&(struct grove_leaf_options){ .size = sizeof(struct grove_leaf_options), .flags = (flags_) })
 
-/* Appends an entry of this type; `members`, as JSON, follow it. */
+/* Appends an entry of this type; `members` are its other members, as JSON. */
 static inline int append_type(struct grove_session *s, const char *type, const char *members,
 			      struct grove_append_result *out)
 {
@@ -23,7 +23,7 @@ static inline int append_type(struct grove_session *s, const char *type, const c
 	return grove_session_append(s, grove_str(json), NULL, out);
 }
 
-/* The entries of extensions, and edits of the context. */
+/* Append the entries of extensions, and edits of the context. */
 static inline int append_custom(struct grove_session *s, const char *type, const char *data,
 				struct grove_append_result *out)
 {
@@ -74,7 +74,7 @@ static inline int branch_from(struct grove_session *s, const char *id, const str
 	return rc;
 }
 
-/* Adds the prompt's content to `content`. */
+/* Appends the content of the prompt to `content`. */
 static inline int continue_from(struct grove_session *s, const char *id, unsigned flags,
 				enum grove_outcome *outcome, struct grove_buf *content)
 {
@@ -88,7 +88,7 @@ static inline int continue_from(struct grove_session *s, const char *id, unsigne
 	return rc;
 }
 
-/* A set with one session in it, tagged with itself. */
+/* Opens a watch set that holds one session; the session's tag is the set itself. */
 static inline int watch_one(struct grove *g, const char *what, uint64_t since, struct grove_watch **out)
 {
 	int rc = grove_watch_open(g, NULL, out);
@@ -96,7 +96,7 @@ static inline int watch_one(struct grove *g, const char *what, uint64_t since, s
 	return rc ? rc : grove_watch_add(*out, what, since, *out);
 }
 
-/* The row of an id, or GROVE_NO_ENTRY. */
+/* Returns the row of an id, or GROVE_NO_ENTRY. */
 static inline uint32_t find_row(const struct grove_view *v, const char *id)
 {
 	uint32_t row;
@@ -105,7 +105,7 @@ static inline uint32_t find_row(const struct grove_view *v, const char *id)
 	return row;
 }
 
-/* Rows in memory of malloc(), for tests that go through them by pointer and number. */
+/* Hands out rows as an array from malloc(), for tests that use a pointer and a count. */
 static inline int give_rows(int rc, struct grove_rows *r, uint32_t **out, size_t *nr)
 {
 	*out = NULL;

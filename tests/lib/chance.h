@@ -1,8 +1,8 @@
 /*
  * tests/lib/chance.h: random numbers for property tests.
  *
- * The seed is printed when a test begins, and taken from GROVE_SEED when that
- * is set: a failure can be had again.
+ * The seed is printed when a test begins. Setting GROVE_SEED to it repeats the
+ * run.
  */
 #ifndef TESTS_LIB_CHANCE_H
 #define TESTS_LIB_CHANCE_H
@@ -25,7 +25,7 @@ static inline uint64_t chance_next(struct chance *c)
 	return z ^ z >> 31;
 }
 
-/* 0 … n-1 */
+/* Returns a number from 0 to n-1. */
 static inline uint32_t chance_below(struct chance *c, uint32_t n)
 {
 	return (uint32_t)(chance_next(c) % n);
@@ -40,7 +40,7 @@ static inline struct chance chance_begin(const char *what)
 	clock_gettime(CLOCK_REALTIME, &now);
 	c.state = given && *given ? strtoull(given, NULL, 0)
 				  : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	/* a comment, where the results are read as TAP */
+	/* printed as a TAP comment, so that it does not disturb a reader of the results */
 	printf("# %s: GROVE_SEED=%llu\n", what, (unsigned long long)c.state);
 	fflush(stdout);
 	return c;

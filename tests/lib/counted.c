@@ -1,8 +1,9 @@
 /*
- * tests/lib/counted.c: processes that end early keep what they counted.
+ * tests/lib/counted.c: saves the coverage counters of processes that end early.
  *
- * Only in builds with counters (scripts/coverage): there the linker leads
- * _exit() and raise() here, and the counters are written before the end.
+ * Used only in builds that count coverage (scripts/coverage). There the linker
+ * redirects _exit() and raise() to this file, which writes the counters before
+ * the process ends.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 """
-A golden case is one text: what is run, on what, and what comes out.
+A golden case is one text: the commands to run, their input files and the expected
+output.
 
     # a comment, if the name of the case does not say it all
     grove tree in.jsonl
@@ -9,9 +10,9 @@ A golden case is one text: what is run, on what, and what comes out.
     ● user  …
 
 It begins with the script. Each line `=== NAME ===` begins a part, which ends before
-the next such line. The last line end of a part belongs to it, unless its line says
-`=== NAME (no newline) ===`. What is no text is written `=== NAME (base64) ===`.
-`=== exit 3 ===` has no content.
+the next such line. The newline at the end of a part belongs to it, unless the part
+begins with `=== NAME (no newline) ===`. Binary content is written in base64, below
+`=== NAME (base64) ===`. `=== exit 3 ===` gives the exit status and has no content.
 """
 import base64
 import re
@@ -20,7 +21,7 @@ MARK = re.compile(rb"^=== (?P<name>[^\n=]+?)(?: \((?P<form>no newline|base64)\))
 
 
 class Case:
-    """`script`, `parts` as {name: bytes} in the order of the text, and the `exit` status."""
+    """The `script`, the `parts` as {name: bytes} in the order of the text, and the `exit` status."""
 
     def __init__(self, script=b""):
         self.script, self.parts, self.exit = script, {}, 0
@@ -55,7 +56,7 @@ class Case:
         path.write_bytes(text)
 
     def inputs(self):
-        """[(path, bytes)] of the files that the script finds; those below home/ are for $HOME."""
+        """Returns [(path, bytes)] of the script's input files; those below home/ belong in $HOME."""
         return [(name.removeprefix("in/"), content) for name, content in self.parts.items()
                 if name == "in.jsonl" or name.startswith("in/")]
 
@@ -78,7 +79,7 @@ def is_text(content):
 
 
 def unpack(case, directory):
-    """Writes the inputs of a case below a directory."""
+    """Writes the input files of a case to a directory."""
     for name, content in case.inputs():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 /*
- * tests/lib/keyed.h: calls on a log that only the library makes, in the form of those of
- * <grove/log.h>.
+ * tests/lib/keyed.h: wrappers for log operations that are internal to the library, with
+ * the same signatures as the calls of <grove/log.h>.
  */
 #ifndef GROVE_TESTS_KEYED_H
 #define GROVE_TESTS_KEYED_H

@@ -1,8 +1,9 @@
-"""A server on the loopback that answers what a test wants, true or not, for as long as it likes.
+"""A server on the loopback interface that gives the answers a test wants, true or false.
 
-A Liar has sessions and answers about them honestly, unless the test gives it another
+A Liar has sessions and answers questions about them honestly, unless the test replaces the
 answer to one kind of question: liar.on["list"] = fn(say, query). The kinds are list, about,
-lines, file, put and events. `say` is the reply; what it sends goes out at once.
+lines, file, put and events. `say` is the reply; what it sends goes out at once, and an answer
+may take as long as the test likes.
 """
 import json
 import socket
@@ -14,7 +15,7 @@ class Session:
     def __init__(self, sid, lines, dialect="claude", cwd="/proj/ledger", files=(), logs=()):
         self.id, self.lines, self.dialect, self.cwd = sid, lines, dialect, cwd
         self.files, self.logs = dict(files), dict(logs)
-        self.about = {}                  # other members than the true ones
+        self.about = {}                  # members of the description that replace the true ones
 
     def item(self):
         return {"id": self.id, "key": self.id, "cwd": self.cwd}
@@ -63,7 +64,7 @@ class Liar:
         self.sessions = {s.id: s for s in sessions}
         self.on = {}
         self.asked = []                  # (method, path, query)
-        self.bodies = []                 # of what was put
+        self.bodies = []                 # the bodies of the PUT requests
         self.sent = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -155,7 +156,7 @@ class Liar:
 
 
 def claude_line(sid, nr, text="hi", cwd="/proj/ledger", **more):
-    """An entry of a Claude session, below the one before it."""
+    """Returns an entry of a Claude session whose parent is the entry before it."""
     uuid = "bbbbbbbb-0000-4000-8000-%012d"
     return json.dumps({"type": "user", "uuid": uuid % nr, "parentUuid": uuid % (nr - 1) if nr > 1 else None,
                        "sessionId": sid, "cwd": cwd, "timestamp": "2026-01-01T00:00:00.000Z",
@@ -163,7 +164,7 @@ def claude_line(sid, nr, text="hi", cwd="/proj/ledger", **more):
 
 
 def pi_lines(sid, *texts, cwd="/proj/ledger"):
-    """A session of pi, with its header."""
+    """Returns the lines of a pi session, beginning with its header."""
     time = "2026-01-01T00:00:00.000Z"
     return [json.dumps({"type": "session", "version": 3, "id": sid, "timestamp": time, "cwd": cwd}).encode()] + [
         json.dumps({"type": "message", "id": "%08x" % (i + 1), "parentId": "%08x" % i if i else None, "timestamp": time,

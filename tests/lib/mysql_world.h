@@ -1,8 +1,9 @@
 /*
- * tests/lib/mysql_world.h: a database on the server that tests/lib/mariadb has
- * started, for one case: through the store, and without it.
+ * tests/lib/mysql_world.h: a database for one test case on the server that
+ * tests/lib/mariadb has started. The database can be used through grove's
+ * store, and directly.
  *
- * Everything asserts. Include after cmocka.h.
+ * All functions assert that they succeed. Include after cmocka.h.
  */
 #ifndef TESTS_LIB_MYSQL_WORLD_H
 #define TESTS_LIB_MYSQL_WORLD_H
@@ -54,7 +55,7 @@ static inline void check(struct world *w, int rc, int code, const char *words,
 #define OK(call) check(w, call, 0, "", #call, __FILE__, __LINE__)
 #define FAILS(code, words, call) check(w, call, code, words, #call, __FILE__, __LINE__)
 
-/* The same server without grove. */
+/* Opens a connection to the same server without grove. */
 static inline MYSQL *raw_open(const char *db)
 {
 	MYSQL *m = mysql_init(NULL);
@@ -86,7 +87,7 @@ static inline void raw(struct world *w, const char *sql)
 	mysql_close(m);
 }
 
-/* The first column of the first row; -1: no row, or NULL. */
+/* Returns the first column of the first row, or -1 if there is no row or the value is NULL. */
 static inline long long ask(struct world *w, const char *sql)
 {
 	MYSQL *m = raw_open(w->db);
@@ -111,7 +112,7 @@ static inline void reopen(struct world *w, const struct grove__mysql_options *op
 	OK(grove__mysql_open(&w->st, w->rest, opt, &w->d));
 }
 
-/* What stands behind "mysql:", made or upgraded by its URL. */
+/* Creates or upgrades the store whose URL is "mysql:" and `rest`. */
 static inline int init_at(const char *rest, struct grove_detail *d)
 {
 	char url[1100];
@@ -128,13 +129,13 @@ static inline int upgrade_at(const char *rest, unsigned *from, unsigned *to, str
 	return grove__store_upgrade(NULL, url, from, to, d);
 }
 
-/* The connection that waits in the pool. */
+/* Returns the idle connection in the pool. */
 static inline struct mysql_conn *idle_conn(struct world *w)
 {
 	return grove__mysql_conn(grove__mysql_store(w->st)->base.idle);
 }
 
-/* A database of its own for each case, without tables. */
+/* Creates a database without tables for this test case. */
 static inline int set_up_bare(void **state)
 {
 	static unsigned nr;
@@ -198,7 +199,7 @@ static inline int add(struct world *w, struct grove_store_log *log, struct grove
 	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, &out, &w->d);
 }
 
-/* Everything in the log, as the bytes of a file. */
+/* Returns all lines of the log, as the bytes of a file. */
 static inline struct grove_buf bytes_of(struct world *w, struct grove_store_log *log)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -251,7 +252,7 @@ static inline int count_line(void *payload, uint64_t pos, const struct grove_sto
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define BARE(name) cmocka_unit_test_setup_teardown(name, set_up_bare, tear_down)
 
-/* Run them, if there is a server. */
+/* Runs the tests if there is a server. */
 #define RUN_WITH_SERVER(name, tests) \
 	(find_server() ? cmocka_run_group_tests_name(name, tests, NULL, NULL) : 77)
 

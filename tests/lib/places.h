@@ -1,14 +1,16 @@
 /*
- * tests/lib/places.h: the places where something may fail, each of them once.
+ * tests/lib/places.h: makes every place in the code where something can fail do
+ * so, one at a time.
  *
- * An act is done while it is noted where memory is asked for, where the system is
- * called, and where the caller is called back (now.noting); then again for each
- * place that is new, and there it fails (now.failing, now.target). A place is a
- * call and all that called it.
+ * An act is first run while the program notes each place where it allocates
+ * memory, calls the system, or calls the caller back (now.noting). It is then run
+ * again for each new place, and this time the call at that place fails
+ * (now.failing, now.target). A place is a call together with its chain of
+ * callers: the same call reached on two ways is two places.
  *
- * The linker leads allocations here (--wrap, see tests/meson.build), and
- * tests/crash/shim.c those of SQLite and its calls to the system. Once in a
- * program; include after cmocka.h.
+ * The linker redirects allocations to this file (--wrap, see tests/meson.build);
+ * tests/crash/shim.c does the same for SQLite's allocations and system calls.
+ * Include it in one file of a program, after cmocka.h.
  */
 #ifndef TESTS_LIB_PLACES_H
 #define TESTS_LIB_PLACES_H
@@ -30,24 +32,24 @@ static const char *const kind_names[KINDS] = { "memory", "the system", "the call
 #define PLACES 65536
 
 static struct {
-	uint64_t place[PLACES];        /* those that were tried, and those to be tried */
-	long first[PLACES];            /* which of the act's calls was there first */
+	uint64_t place[PLACES];        /* places that were tried, and places still to be tried */
+	long first[PLACES];            /* the number of the first call at each place */
 	size_t nr;
-	long count;                    /* calls of this act so far */
+	long count;                    /* calls in this run of the act so far */
 	enum kind kind;
 	bool noting, failing, happened;
 	long target;
-	char call[32];                 /* that failed */
-	void *by[8];                   /* who called it, for addr2line */
+	char call[32];                 /* the call that failed */
+	void *by[8];                   /* its callers, for addr2line */
 	int depth;
 } now;
 
 static pthread_mutex_t places = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local volatile int own;          /* not the library's business */
+static _Thread_local volatile int own;          /* above 0: calls of the tests, not of the library */
 
 extern char __executable_start[], etext[];
 
-/* Who called whom, as far as it is code of ours. */
+/* Returns a hash of the chain of callers, as far as they are in this program's own code. */
 static uint64_t place_here(enum kind kind)
 {
 	uint64_t h = 0xcbf29ce484222325u + kind;
@@ -65,7 +67,7 @@ static uint64_t place_here(enum kind kind)
 	return h;
 }
 
-/* The last few of them, as addresses in the program. */
+/* Stores the innermost callers, as addresses in the program, and returns how many there are. */
 static int callers(void *by[8])
 {
 	void *at[40];
@@ -87,7 +89,7 @@ static void note_place(uint64_t h, long nth)
 	now.place[now.nr++] = h;
 }
 
-/* Is this the one that fails? */
+/* Returns true if this is the call that is to fail. */
 static bool due(enum kind kind, const char *call)
 {
 	bool is = false;
@@ -110,7 +112,7 @@ static bool due(enum kind kind, const char *call)
 	return is;
 }
 
-/* What the shim of the crash tests asks, and what the library's seam does. */
+/* Called for each system call, by the shim of the crash tests and by the library's test hook. */
 int fault_ask(const char *call)
 {
 	return due(SYSTEM, call) ? EIO : 0;
@@ -128,8 +130,8 @@ bool fault_due_memory(void)
 #include "../lib/alloc.h"
 
 /*
- * Memory is tight: a buffer has room for what is in it and no more, so that
- * whatever is added to one may be what there is no memory for.
+ * Buffers get no spare room here: each holds exactly its content, so that every
+ * addition to a buffer is an allocation that can fail.
  */
 int __wrap_grove__buf_reserve(struct grove_buf *b, size_t more);
 int __wrap_grove__buf_addf(struct grove_buf *b, const char *fmt, ...);

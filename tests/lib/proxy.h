@@ -1,8 +1,10 @@
 /*
- * tests/lib/proxy.h: a port that leads to another one, and can break off.
+ * tests/lib/proxy.h: a TCP proxy that forwards a local port to a server's port
+ * and can cut the connection.
  *
- * Whoever talks to a server through it may lose the connection after any byte
- * of a question or of an answer. Everything asserts. Include after cmocka.h.
+ * A client that reaches a server through it can be made to lose the connection
+ * after any number of bytes in either direction. All functions assert that they
+ * succeed. Include after cmocka.h.
  */
 #ifndef TESTS_LIB_PROXY_H
 #define TESTS_LIB_PROXY_H
@@ -23,7 +25,7 @@ struct proxy {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	int fd[PROXY_PAIRS][2];  /* client, server; -1: free */
-	long left[2];            /* bytes until everything breaks off; -1: never */
+	long left[2];            /* bytes left before all connections are cut; -1: no limit */
 	unsigned cuts;
 	bool end;
 };
@@ -77,7 +79,7 @@ static inline void proxy_accept(struct proxy *p)
 	close(server);
 }
 
-/* Bytes from one side of a pair to the other. */
+/* Forwards bytes from one side of a connection to the other. */
 static inline void proxy_carry(struct proxy *p, int i, int from)
 {
 	int way = from == 0 ? PROXY_TO_SERVER : PROXY_TO_CLIENT;
@@ -151,7 +153,7 @@ static inline void proxy_start(struct proxy *p, unsigned short target)
 	assert_int_equal(pthread_create(&p->thread, NULL, proxy_run, p), 0);
 }
 
-/* Break off after so many bytes one way. */
+/* Cuts all connections after so many bytes in one direction. */
 static inline void proxy_cut(struct proxy *p, int way, long after)
 {
 	pthread_mutex_lock(&p->lock);

@@ -1,8 +1,8 @@
 /*
- * tests/lib/scratch.h: a directory of its own for a test, and files in it.
+ * tests/lib/scratch.h: a temporary directory for a test, and files in it.
  *
- * Everything asserts: a test that cannot set up its world has failed. Include
- * after cmocka.h.
+ * All functions assert that they succeed: a test that cannot set up its files
+ * has failed. Include after cmocka.h.
  */
 #ifndef TESTS_LIB_SCRATCH_H
 #define TESTS_LIB_SCRATCH_H
@@ -20,8 +20,9 @@
 #include "base/buf.h"
 
 /*
- * For tests that make thousands of files with a few syncs each, which takes long on a
- * disk: directories are made in memory from now on, unless $TMPDIR names a place.
+ * For tests that create thousands of files and sync each a few times, which takes
+ * long on a disk: from now on directories are created in memory, unless $TMPDIR names
+ * a place.
  */
 static inline void scratch_prefer_memory(void)
 {
@@ -29,7 +30,7 @@ static inline void scratch_prefer_memory(void)
 		setenv("TMPDIR", "/dev/shm", 0);
 }
 
-/* A new directory below $TMPDIR or /tmp. */
+/* Creates a new directory below $TMPDIR or /tmp. */
 static inline void scratch_make(char *dir, size_t cap)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -47,13 +48,13 @@ static inline int scratch_remove_one(const char *path, const struct stat *st, in
 	return type == FTW_DP || type == FTW_D ? rmdir(path) : unlink(path);
 }
 
-/* The directory with all that is in it. */
+/* Removes the directory and everything in it. */
 static inline void scratch_remove(const char *dir)
 {
 	nftw(dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The bytes of a file, added to nothing; release the result. */
+/* Returns the content of a file in a new buffer, which the caller releases. */
 static inline struct grove_buf file_bytes(const char *path)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -70,7 +71,9 @@ static inline struct grove_buf file_bytes(const char *path)
 	return b;
 }
 
-/* open(2) with `flags`, one write(2), close(2): as a program that knows no grove. */
+/*
+ * Does open(2) with `flags`, one write(2) and close(2), like a program that knows nothing of grove.
+ */
 static inline void file_put(const char *path, int flags, const char *ptr, size_t len)
 {
 	int fd = open(path, flags | O_WRONLY | O_CLOEXEC, 0600);
@@ -106,7 +109,7 @@ static inline int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a directory, sorted, with a blank behind each. */
+/* Returns the names in a directory, sorted, each followed by a blank. */
 static inline struct grove_buf dir_names(const char *dir)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

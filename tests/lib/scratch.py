@@ -1,8 +1,8 @@
-"""A place of its own for each case: home, working directory, environment.
+"""A separate home, working directory and environment for each test case.
 
-A runner makes one Scratch per case and throws it away afterwards. Nothing of
-the user's own environment reaches the program except PATH and the options of
-the sanitizers.
+A runner makes one Scratch for each case and removes it when the case is over.
+Of the user's own environment, only PATH and the options of the sanitizers
+reach the program.
 """
 import concurrent.futures
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# Where grove may keep rebuildable state of its own, below HOME.
+# Directories below HOME in which grove may keep state that it can rebuild.
 OWN_STATE = (".cache", ".config", ".local")
 
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "GROVE_TEST_STORE",
@@ -50,12 +50,12 @@ class Scratch:
         path.write_bytes(content)
 
     def files(self):
-        """{path: bytes} of all files in home and work."""
+        """Returns {path: bytes} of all files in home and work."""
         return {path: path.read_bytes()
                 for top in (self.home, self.work) for path in top.rglob("*") if path.is_file()}
 
     def is_own_state(self, path):
-        """Is this where grove may keep what it can make again?"""
+        """Returns whether grove may keep state that it can rebuild here."""
         return path.is_relative_to(self.home) and path.relative_to(self.home).parts[0] in OWN_STATE
 
     def run(self, argv, env, stdin=b"", timeout=60):
@@ -69,7 +69,7 @@ class Scratch:
 
 
 def program(path):
-    """The program under test as an absolute path, or the end of the run."""
+    """Returns the absolute path of the program under test; ends the run if it is not found."""
     found = shutil.which(path)
     if not found:
         sys.exit(f"not a program: {path}")
@@ -78,9 +78,9 @@ def program(path):
 
 def run_all(cases, check, jobs, verbose):
     """
-    Call check(case) for each; it returns None, or the text of what is wrong.
-    Prints failures as they are found in order, then the count; returns an
-    exit status.
+    Calls check(case) for each case; it returns None, or a text that says what
+    is wrong. Prints failures in the order of the cases as they are found,
+    then the count, and returns an exit status.
     """
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:

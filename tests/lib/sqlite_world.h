@@ -1,6 +1,6 @@
 /*
- * tests/lib/sqlite_world.h: an SQLite store for one case, ways to fill it and to
- * look at the file behind its back.
+ * tests/lib/sqlite_world.h: an SQLite store for one test case, with ways to fill
+ * it and to look at its file without grove.
  */
 #ifndef TESTS_LIB_SQLITE_WORLD_H
 #define TESTS_LIB_SQLITE_WORLD_H
@@ -74,7 +74,7 @@ static inline void check(struct world *w, int rc, int code, const char *words, c
 #define OK(call) check(w, call, 0, "", #call, __LINE__)
 #define FAILS(code, words, call) check(w, call, code, words, #call, __LINE__)
 
-/* The same file without grove. */
+/* Opens the same file without grove. */
 static inline sqlite3 *raw_open(struct world *w)
 {
 	sqlite3 *db;
@@ -99,7 +99,7 @@ static inline void raw(struct world *w, const char *sql)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* The first column of the first row; -1: no row, or NULL. */
+/* Returns the first column of the first row, or -1 if there is no row or the value is NULL. */
 static inline int64_t ask(struct world *w, const char *sql)
 {
 	sqlite3 *db = raw_open(w);
@@ -145,7 +145,7 @@ static inline struct grove_store_log *make(struct world *w, const char *const *l
 
 #define LINES(...) (const char *const[]){ __VA_ARGS__ }, ARRAY(((const char *const[]){ __VA_ARGS__ }))
 
-/* Everything in the log, as the bytes of a file. */
+/* Returns all lines of the log, as the bytes of a file. */
 static inline struct grove_buf bytes_of(struct world *w, struct grove_store_log *log)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

@@ -1,6 +1,6 @@
 /*
- * tests/lib/transcript.h: transcripts of Claude Code in a world of their own,
- * as files and as sessions.
+ * tests/lib/transcript.h: transcripts of Claude Code for a test, as files and
+ * as open sessions.
  *
  * Include after cmocka.h.
  */
@@ -14,7 +14,7 @@
 
 #define SID "11111111-2222-4333-8444-555555555555"
 
-/* A record as the program writes it; t is its second. */
+/* A record as Claude Code writes it; `t` is the second of its time stamp. */
 #define RECORD(type, uuid, parent, t, content) \
 	"{\"parentUuid\":" parent ",\"isSidechain\":false,\"type\":\"" type "\",\"message\":{\"role\":\"" type \
 	"\",\"content\":" content "},\"uuid\":\"" uuid "\",\"timestamp\":\"2026-01-01T00:00:0" t ".000Z\"," \
@@ -24,14 +24,14 @@
 #define NOTE(type, member, value) \
 	"{\"type\":\"" type "\",\"" member "\":\"" value "\",\"sessionId\":\"" SID "\"}\n"
 
-/* u1 - a1 - u2 - a2, and u3 - a3 below a1 */
+/* u1 - a1 - u2 - a2, and u3 - a3, a branch that begins below a1 */
 #define FIRST LINE("user", "u1", "null", "1") LINE("assistant", "a1", "\"u1\"", "2")
 #define ONE_WAY FIRST LINE("user", "u2", "\"a1\"", "3") LINE("assistant", "a2", "\"u2\"", "4")
 #define TWO_WAYS ONE_WAY LINE("user", "u3", "\"a1\"", "5") LINE("assistant", "a3", "\"u3\"", "6")
 
 #define USER(words) "{\"role\":\"user\",\"content\":\"" words "\"}"
 
-/* The directory in which the program keeps the sessions of a directory. */
+/* Returns the directory in which Claude Code keeps the sessions of `cwd`. */
 static inline const char *project_of(struct world *w, const char *cwd)
 {
 	static char path[8192];
@@ -53,7 +53,7 @@ static inline const char *session_file(struct world *w, const char *name)
 	return p;
 }
 
-/* A transcript of that text where the program would have it. */
+/* Writes a transcript where Claude Code would keep it, and returns its path. */
 static inline const char *transcript(struct world *w, const char *bytes)
 {
 	const char *path = session_file(w, SID ".jsonl");
@@ -63,7 +63,7 @@ static inline const char *transcript(struct world *w, const char *bytes)
 	return path;
 }
 
-/* A file beside it. */
+/* Writes a file beside the transcript. */
 static inline const char *beside(struct world *w, const char *name, const char *bytes)
 {
 	const char *path = session_file(w, name);
@@ -90,7 +90,10 @@ static inline struct grove_session *opened(struct world *w, const char *bytes)
 	return session_at(w, transcript(w, bytes), GROVE_OPEN_WRITE);
 }
 
-/* Line n of a file, from 0; negative: from the end. It lives until the next call but seven. */
+/*
+ * Returns line n of a file, from 0; a negative n counts from the end. The last eight results stay
+ * valid.
+ */
 static inline struct grove_slice line_of(const char *path, int n)
 {
 	static struct grove_buf kept[8];
@@ -113,7 +116,10 @@ static inline struct grove_slice line_of(const char *path, int n)
 	return grove__buf_slice(k);
 }
 
-/* A member, "a.b" for one within another; raw JSON, NULL: it is not there. */
+/*
+ * Asserts the value of a member, as raw JSON ("a.b": member b of member a); a `want` of NULL: it is
+ * absent.
+ */
 static inline void assert_raw(struct grove_slice line, const char *member, const char *want, const char *file,
 		       int at)
 {
@@ -144,7 +150,7 @@ static inline const char *q(const char *text)
 	return p;
 }
 
-/* The conversation that a view has, as ids with blanks between. */
+/* Asserts that the view's conversation consists of these ids, which blanks separate. */
 static inline void assert_view_says(struct grove_view *v, const char *ids, const char *file, int at)
 {
 	struct grove_buf got = GROVE_BUF_INIT;
@@ -165,7 +171,7 @@ static inline void assert_view_says(struct grove_view *v, const char *ids, const
 	grove__buf_release(&got);
 }
 
-/* The same of a session; and another reader finds it, too. */
+/* Asserts the same of a session, and that another reader of its file finds the same. */
 static inline void assert_said(struct world *w, struct grove_session *s, const char *ids, const char *file,
 			int at)
 {
@@ -194,7 +200,7 @@ static inline const char *append_below(struct world *w, struct grove_session *s,
 	return id;
 }
 
-/* A message as a host has it. */
+/* A message as an application passes it to grove. */
 #define MESSAGE(type, uuid) \
 	"{\"type\":\"" type "\",\"uuid\":\"" uuid "\",\"message\":{\"role\":\"" type "\",\"content\":\"" uuid "\"}}"
 

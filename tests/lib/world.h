@@ -1,9 +1,9 @@
 /*
- * tests/lib/world.h: a home and a working directory of a test's own, and the
- * few things that tests of sessions do all the time.
+ * tests/lib/world.h: a home and a working directory for one test, and helpers
+ * that most tests of sessions need.
  *
  * Include after cmocka.h. WORLD_TEST(f) is a test whose state is a struct
- * world; it is thrown away afterwards.
+ * world, which is removed when the test is over.
  */
 #ifndef TESTS_LIB_WORLD_H
 #define TESTS_LIB_WORLD_H
@@ -28,7 +28,7 @@ static inline const char *no_variables(void *payload, const char *name)
 	return NULL;
 }
 
-/* Another view of the same world, as another process has it. */
+/* Opens another environment on the same directories, as another process would. */
 static inline struct grove *world_grove(const struct world *w)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
@@ -67,7 +67,7 @@ static inline int world_teardown(void **state)
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
-/* A path in the working directory; good for the next dozen calls. */
+/* Returns the path of a name in the working directory; it stays valid for the next dozen calls. */
 static inline const char *in_world(const struct world *w, const char *name)
 {
 	static char path[16][8192];
@@ -90,7 +90,7 @@ static inline void assert_grove(struct grove *g, int got, int want, const char *
 	_fail(file, line);
 }
 
-/* With the story of an error that was not expected. */
+/* Asserts a call's result, and prints the error message if it is another one. */
 #define GOT(w, call, want) assert_grove((w)->g, call, want, __FILE__, __LINE__)
 #define OK(w, call) GOT(w, call, 0)
 
@@ -123,7 +123,7 @@ static inline const char *say(struct world *w, struct grove_session *s, const ch
 	return id;
 }
 
-/* A user message. */
+/* Appends a user message and returns its id. */
 static inline const char *user(struct world *w, struct grove_session *s, const char *words)
 {
 	char json[1024];
@@ -144,7 +144,7 @@ static inline void assert_leaf(struct grove_session *s, const char *id)
 		assert_string_equal(leaf, id);
 }
 
-/* The ids from the root to the leaf, with blanks between. */
+/* Asserts the ids from the root to the leaf; blanks separate them. */
 static inline void assert_path(struct world *w, struct grove_session *s, const char *ids)
 {
 	struct grove_view *v = view_of(w, s);
@@ -196,7 +196,7 @@ static inline bool is_there(const char *path)
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent STAMP \
 	",\"message\":{\"role\":\"" role "\",\"content\":\"" words "\"}}\n"
 
-/* u1 - a1 - u2 - a2, and u3 below a1 */
+/* u1 - a1 - u2 - a2, and u3, a second child of a1 */
 #define BRANCHES HEADER \
 	ENTRY("u1", "null", "user", "one") \
 	ENTRY("a1", "\"u1\"", "assistant", "two") \
@@ -239,7 +239,7 @@ static inline uint32_t row(struct grove_view *v, const char *id)
 	return i;
 }
 
-/* Does every entry hang below the one before it? */
+/* Asserts that every entry is the child of the entry before it. */
 static inline void assert_one_line(struct world *w, struct grove_session *s)
 {
 	struct grove_view *v = view_of(w, s);
@@ -264,7 +264,7 @@ static inline const char *label_of(struct world *w, struct grove_session *s, con
 	return label;
 }
 
-/* A member of the context's document, as it stands there. */
+/* Asserts that the context's document contains `part`, byte for byte. */
 static inline void assert_context(struct world *w, struct grove_session *s, const char *leaf,
 			   const char *part)
 {
@@ -284,11 +284,11 @@ static inline void assert_context(struct world *w, struct grove_session *s, cons
 static struct {
 	const char *call;
 	int err;
-	int after;     /* so many of these calls go well first */
-	int times;     /* then so many fail; -1: all */
+	int after;     /* this many calls succeed first */
+	int times;     /* then this many fail; -1: all */
 } plan;
 
-/* Asked from several threads, where a listing is shared out. */
+/* Several threads may call this at once, since a listing can use more than one. */
 static inline int planned(const char *call)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

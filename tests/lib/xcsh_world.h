@@ -1,6 +1,6 @@
 /*
- * tests/lib/xcsh_world.h: a world in which xcsh and oh-my-pi have sessions, and
- * somebody who is told what goes wrong.
+ * tests/lib/xcsh_world.h: directories in which xcsh and oh-my-pi keep sessions,
+ * and a callback that records the errors it is told of.
  *
  * Include after cmocka.h. XCSH_TEST(f) is a test whose state is a struct world.
  */
@@ -41,7 +41,7 @@ static inline int xcsh_setup(void **state)
 	return 0;
 }
 
-static struct grove_buf looked_at[4];      /* lines that were looked at */
+static struct grove_buf looked_at[4];      /* the files whose lines line_of() returned last */
 static unsigned look_turn;
 
 static inline int xcsh_teardown(void **state)
@@ -55,7 +55,9 @@ static inline int xcsh_teardown(void **state)
 
 static const char *const both[] = { "xcsh", "omp" };
 
-/* A path in home; good for the next few calls. */
+/*
+ * Returns the path of an agent's file in the home directory; it stays valid for the next few calls.
+ */
 static inline const char *in_home(const struct world *w, const char *dialect, const char *name)
 {
 	static char path[8][8192];
@@ -71,7 +73,7 @@ static inline void make_dirs(const char *path)
 	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
 }
 
-/* A session's file where the agent would have it. */
+/* Writes a session's file where the agent would keep it, and returns its path. */
 static inline const char *put_file(struct world *w, const char *dialect, const char *bytes)
 {
 	const char *path = in_home(w, dialect, "sessions/-p/a.jsonl");
@@ -81,7 +83,7 @@ static inline const char *put_file(struct world *w, const char *dialect, const c
 	return path;
 }
 
-/* Its path, good for the next few calls, also when it is closed. */
+/* Returns a copy of the session's path, which outlives the session and the next few calls. */
 static inline const char *path_of(struct grove_session *s)
 {
 	static char path[8][8192];
@@ -107,7 +109,7 @@ static inline struct grove_session *start(struct world *w, const char *dialect, 
 #define TALK ENTRY("u1", "null", "user", "one") MESSAGE("a1", "\"u1\"", REPLY)
 #define SLOT_HEAD "{\"type\":\"title\",\"v\":1,\"title\":"
 
-/* Line `n` of a file, from 0, without its end; good until the next call but three. */
+/* Returns line `n` of a file, from 0, without its newline. The last four results stay valid. */
 static inline struct grove_slice line_of(const char *path, size_t n)
 {
 	struct grove_buf *b = &looked_at[look_turn++ % 4];
@@ -132,13 +134,13 @@ static inline void assert_slice(struct grove_slice have, const char *want)
 		fail_msg("%.*s\nis not\n%s", (int)have.len, have.ptr, want);
 }
 
-/* Do these words stand in it? */
+/* Returns true if the slice contains these words. */
 static inline bool says(struct grove_slice s, const char *words)
 {
 	return s.len && memmem(s.ptr, s.len, words, strlen(words)) != NULL;
 }
 
-/* The names of the members, with commas between. */
+/* Asserts the names of an object's members, which commas separate. */
 static inline void assert_keys(struct grove_slice object, const char *want)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -152,7 +154,10 @@ static inline void assert_keys(struct grove_slice object, const char *want)
 	grove__buf_release(&b);
 }
 
-/* base64 of so many letters, all of them the same; 4 divides their number. */
+/*
+ * Returns a message with an image: `letters` copies of one letter, valid base64 if 4 divides their
+ * number.
+ */
 static inline char *image_message(const char *role, size_t letters, char letter)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -189,7 +194,9 @@ static inline size_t files_in(const char *dir)
 	return n;
 }
 
-/* Blobs in a directory; oh-my-pi may give one a second name, with an ending. */
+/*
+ * Counts the blobs in a directory; oh-my-pi may also give a blob a second name, with an extension.
+ */
 static inline size_t blobs_in(const char *dir)
 {
 	struct grove_buf b;
@@ -226,7 +233,7 @@ static inline void assert_name(struct world *w, struct grove_session *s, const c
 	grove__buf_release(&b);
 }
 
-/* As somebody else finds it. */
+/* Asserts the name that another reader of the file finds. */
 static inline void assert_name_on_disk(struct world *w, const char *path, const char *want)
 {
 	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
@@ -253,7 +260,7 @@ static inline void remember(struct world *w, struct grove_session *s, struct bef
 	grove_view_unref(v);
 }
 
-/* Nothing is half there: not in memory, not on the disk. */
+/* Asserts that a failed change has left neither the session nor its file changed. */
 static inline void assert_unchanged(struct world *w, struct grove_session *s, struct before *b)
 {
 	struct grove_view *v = view_of(w, s);
@@ -275,7 +282,7 @@ static inline void assert_latched(struct world *w, struct grove_session *s, int 
 	assert_int_equal(told.fatal, 1);
 	assert_int_equal(told.last.code, code);
 	assert_true(told.last.path[0] != '\0');
-	/* the disk is well again: the session is not */
+	/* the disk works again, but the session stays failed */
 	GOT(w, grove_session_append(s, text(REPLY), NULL, NULL), code);
 	grove_session_error(s, &d);
 	assert_string_equal(d.message, told.last.message);

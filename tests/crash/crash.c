@@ -1,13 +1,14 @@
 /*
- * tests/crash/crash.c: which scenario breaks where, and for how long.
+ * tests/crash/crash.c: decides which scenario fails at which place, and for how long
+ * tests are run.
  *
  *	crash [--scenario NAME] [--dialect NAME] [--store file|sqlite] [--fault KIND]
  *	      [--n N] [--seed SEED] [--budget SECONDS | --all] [--list]
  *
- * Without --all, points are drawn by chance until the time is over. The end says
- * which share of all points that was, and how to repeat what failed. With
- * GROVE_TEST_LONG in the environment it is all of them. GROVE_CRASH_KEEP leaves
- * the files of the last point behind when something failed.
+ * Without --all, points are chosen at random until the time is over. The summary
+ * says which share of all points were tried, and how to repeat those that failed.
+ * With GROVE_TEST_LONG in the environment all points are tried. GROVE_CRASH_KEEP
+ * keeps the files of the last point if something failed.
  */
 #include "crash.h"
 
@@ -22,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A disk in so many states for each deed after which the power may go. */
+/* The states of the disk that are tried for each deed after which the power may fail. */
 enum { STATE_DROPPED, STATE_PREFIX, STATE_RANDOM, STATES = STATE_RANDOM + 8 };
 
-/* Under a sanitizer every point would be hours: then a larger sample. */
+/* With a sanitizer, trying every point would take hours: a larger share is left out. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOW 1
 #else
@@ -33,7 +34,7 @@ enum { STATE_DROPPED, STATE_PREFIX, STATE_RANDOM, STATES = STATE_RANDOM + 8 };
 #endif
 
 #define BATCH 12
-#define SHOWN 20               /* failures that are told in full */
+#define SHOWN 20               /* failures that are printed in full */
 
 struct combo {
 	const struct scenario *scenario;
@@ -56,7 +57,7 @@ static struct {
 	struct combo combo[256];
 	size_t nr;
 	long found[FAULT_KINDS], failures[FAULT_KINDS];
-	char command[400];         /* that repeats what runs right now */
+	char command[400];         /* the command that repeats the point being tried */
 } c;
 
 /* ----------------------------------------------------------------- the world */
@@ -136,7 +137,7 @@ static const struct fact *first_refusal(const struct run *r)
 	return NULL;
 }
 
-/* What may the caller have been told? */
+/* Checks that the first error code is one that this kind of fault may cause. */
 static void judge(struct run *r, enum fault_kind kind)
 {
 	const struct fact *f = first_refusal(r);
@@ -145,10 +146,14 @@ static void judge(struct run *r, enum fault_kind kind)
 		return;
 	if (kind == FAULT_NONE || kind == FAULT_EINTR || kind == FAULT_SHORT)
 		run_wrong(r, "a step failed: %s", grove_error_name(f->code));
-	/* stored, but then there was no memory to look at it again: the tail is unknown */
+	/*
+	 * the entry was stored, but there was no memory to read the log again: its end is unknown
+	 */
 	if (kind == FAULT_ALLOC && f->code != GROVE_ENOMEM && !(f->code == GROVE_EIO && f->mark))
 		run_wrong(r, "out of memory is told as %s", grove_error_name(f->code));
-	/* a system that fails is no reason to believe that something is not there, or another's */
+	/*
+	 * a failing system must not be mistaken for something that is missing, or changed by others
+	 */
 	if (kind == FAULT_EIO && (f->code == GROVE_ENOTFOUND || f->code == GROVE_ECONFLICT ||
 				  f->code == GROVE_ESTALE || f->code == GROVE_EINVAL))
 		run_wrong(r, "a failing system is told as %s", grove_error_name(f->code));
@@ -197,7 +202,7 @@ static void in_child(struct run *r, enum fault_kind kind, long n, size_t *found)
 	*found = verify(r, &e);
 }
 
-/* The same for the same point, whichever others are run with it. */
+/* Returns random numbers that depend on the point alone, not on which others are tried as well. */
 static struct chance chance_of(uint64_t seed, const struct combo *k, long n)
 {
 	struct chance x = { seed ^ (uint64_t)n << 20 };
@@ -209,14 +214,16 @@ static struct chance chance_of(uint64_t seed, const struct combo *k, long n)
 	return x;
 }
 
-/* What had happened when the disk had seen so many deeds. */
+/* Removes the facts that are later than the given number of deeds. */
 static void cut(struct ledger *l, size_t deeds)
 {
 	while (l->nr && l->fact[l->nr - 1].deeds > deeds)
 		l->nr--;
 }
 
-/* The scenario was recorded: the power goes after some deed. */
+/*
+ * Takes the recording of a scenario, lets the power fail after some deed, and verifies the result.
+ */
 static void power(const struct run *recorded, const struct combo *k, long n, struct run *r,
 		  size_t *found)
 {
@@ -239,7 +246,7 @@ static void power(const struct run *recorded, const struct combo *k, long n, str
 
 /* ----------------------------------------------------- is the recording good? */
 
-static char compared[300];     /* the tree that must be the same */
+static char compared[300];     /* the tree that must be the same as the recorded one */
 static const char *recorded_dir;
 static struct run *comparing;
 static size_t files_seen;
@@ -262,7 +269,7 @@ static int compare_one(const char *path, const struct stat *st, int type, struct
 
 	(void)st;
 	(void)ftw;
-	/* shared memory, which happens to have a name */
+	/* the index of the WAL is shared memory that happens to have a name */
 	if (n > 4 && !strcmp(path + n - 4, "-shm"))
 		return 0;
 	files_seen++;
@@ -272,7 +279,7 @@ static int compare_one(const char *path, const struct stat *st, int type, struct
 	return 0;
 }
 
-/* Everything carried out gives the tree that the scenario left: no call went past the seam. */
+/* Plays back the whole recording and compares: a difference means that a call was not recorded. */
 static void compare_recording(struct run *r)
 {
 	size_t there;
@@ -285,7 +292,7 @@ static void compare_recording(struct run *r)
 	files_seen = 0;
 	nftw(r->dir, compare_one, 16, FTW_PHYS);
 	there = files_seen;
-	/* … and nothing more */
+	/* … and there are no other files */
 	{
 		char keep[300];
 
@@ -330,11 +337,11 @@ static bool possible(const struct combo *k, enum fault_kind kind)
 {
 	if (c.fault && c.fault != kind)
 		return false;
-	/* SQLite does its own repeating */
+	/* SQLite itself repeats a write that came up short */
 	return !k->sqlite || kind != FAULT_SHORT;
 }
 
-/* One quiet run: how many points there are, and nothing fails by itself. */
+/* Runs the scenario without faults: counts its points, and checks that nothing fails by itself. */
 static void survey(struct combo *k)
 {
 	const struct expectation e = { .power = false };
@@ -365,7 +372,7 @@ static void survey(struct combo *k)
 	disk_forget();
 }
 
-/* Some points of one combination, by number. */
+/* Runs some points of one combination, given by number. */
 static void run_points(struct combo *k, enum fault_kind kind, const long *n, size_t nr)
 {
 	struct run r, recorded;
@@ -378,7 +385,7 @@ static void run_points(struct combo *k, enum fault_kind kind, const long *n, siz
 		remember(k, kind, n[i]);
 		if (kind == FAULT_POWER) {
 			if ((size_t)(n[i] / STATES) > disk_deeds())
-				continue; /* the recording is one deed shorter than the survey was */
+				continue; /* the recording has one deed fewer than the survey had */
 			power(&recorded, k, n[i], &r, &found);
 		} else {
 			set_up(&r, k);
@@ -426,7 +433,7 @@ static void run_all(void)
 			}
 }
 
-/* Up to a batch of points of this kind, all of one combination, none that were run. */
+/* Chooses up to a batch of untried points of this kind, all of one combination. */
 static size_t draw(enum fault_kind f, struct chance *x, struct combo **out, long *n)
 {
 	size_t start = chance_below(x, (uint32_t)c.nr), nr = 0;
@@ -440,7 +447,7 @@ static size_t draw(enum fault_kind f, struct chance *x, struct combo **out, long
 		for (int tries = 0; tries < 40 && nr < BATCH; tries++) {
 			long at = (long)chance_below(x, (uint32_t)k->points[f]);
 
-			/* the last few are found one after the other */
+			/* the last few untried points are found by going on from here */
 			for (int step = 0; k->visited[f][at] && step < 64; step++)
 				at = (at + 1) % k->points[f];
 			if (!k->visited[f][at]) {
@@ -489,7 +496,7 @@ static int report(void)
 			printf("%-7s %7ld points, %7ld run (%5.1f %%), %8ld acknowledged entries found, "
 			       "%ld failed\n", fault_names[f], points, ran,
 			       100.0 * (double)ran / (double)points, c.found[f], c.failures[f]);
-		/* a case is a scenario under a kind of fault, whichever agent and store */
+		/* a case is a scenario with a kind of fault, for all agents and stores together */
 		for (size_t s = 0; s < nr_scenarios; s++) {
 			bool any = false, bad = false;
 
@@ -519,7 +526,7 @@ static void died(int sig)
 	raise(sig);
 }
 
-/* The sanitizer calls this before it tells its story. */
+/* The sanitizer calls this before it prints its report. */
 void __asan_on_error(void);
 void __asan_on_error(void)
 {
@@ -617,7 +624,7 @@ int main(int argc, char **argv)
 		c.all = !SLOW;
 		c.budget = 600;
 	}
-	/* thousands of worlds with a few syncs each are long on a disk */
+	/* creating thousands of directories, with a few syncs each, takes long on a disk */
 	if (!tmp || !*tmp)
 		tmp = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 	snprintf(c.scratch, sizeof(c.scratch), "%s/grove-crash-XXXXXX", tmp);

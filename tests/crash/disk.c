@@ -1,19 +1,20 @@
 /*
- * tests/crash/disk.c: what a disk may hold when the power goes.
+ * tests/crash/disk.c: what a disk may contain after a power failure.
  *
- * While a scenario runs, every change to files and names is written down
- * (grove__sys_told). Afterwards the disk is played back up to some deed: what a
- * sync covered is there, and of the rest any choice may be.
+ * While a scenario runs, every change to files and names is recorded
+ * (grove__sys_told). Afterwards the recording is played back up to some deed:
+ * what a sync covered is there, and of the rest any part may be there or
+ * missing.
  *
- *	file    a sync of it covers its bytes and its length, not its name
+ *	file    a sync covers its bytes and its length, not its name
  *	name    create, rename, link, unlink: covered by a sync of the directory.
- *	        A rename is one step: both names change, or none does.
- *	mkdir   covered by a sync of the directory above. What is in a directory
- *	        that was never made is not there either.
+ *	        A rename is one step: both names change, or neither does.
+ *	mkdir   covered by a sync of the directory above. If a directory is not
+ *	        there, nothing that was in it is there either.
  *
  * This is less than journaling file systems promise. Sectors have 512 bytes and
- * are written as a whole; a sector that a longer file has got and nobody wrote
- * holds zeros.
+ * are written as a whole. Where a file became longer, a sector that nobody wrote
+ * contains zeros.
  */
 #include "crash.h"
 
@@ -33,7 +34,7 @@ enum deed_kind { DEED_WRITE, DEED_TRUNCATE, DEED_SYNC, DEED_NAME, DEED_UNNAME, D
 
 struct deed {
 	enum deed_kind kind;
-	size_t node;               /* the file, or what the name stands for */
+	size_t node;               /* the file or directory that the name leads to */
 	size_t dir, to_dir;
 	char *name, *to_name;
 	char *bytes;
@@ -41,7 +42,7 @@ struct deed {
 	uint64_t off;
 };
 
-/* A file or a directory, as it was when the recording began, and as it is in a playback. */
+/* A file or a directory: its state when recording began, and its state in a playback. */
 struct node {
 	ino_t ino;
 	bool is_dir, is_new;
@@ -65,7 +66,7 @@ static struct {
 	size_t nr_nodes, cap_nodes;
 	struct deed *deed;
 	size_t nr_deeds, cap_deeds;
-	struct names first, live;  /* when it began; as they are now */
+	struct names first, live;  /* the names when recording began, and the present ones */
 } disk;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -132,7 +133,7 @@ static struct names copy_names(const struct names *from)
 	return n;
 }
 
-/* The directory that a path leads to, and the last part of it. */
+/* Returns the directory of a path, and in `name` the last part of the path. */
 static size_t resolve(const char *path, const char **name)
 {
 	const char *p = path + strlen(disk.root), *slash;
@@ -396,7 +397,7 @@ static void put(struct node *n, uint64_t off, const char *bytes, size_t len)
 		memcpy(n->bytes + off, bytes, len);
 }
 
-/* Is the directory in the tree, or was it never made? */
+/* Returns true if the directory is in the tree, false if it was never created. */
 static bool is_there(const struct names *n, size_t dir)
 {
 	if (!dir)
@@ -407,7 +408,7 @@ static bool is_there(const struct names *n, size_t dir)
 	return false;
 }
 
-/* A whole deed reaches the disk. */
+/* Carries out a whole deed. */
 static void carry_out(struct names *n, const struct deed *d)
 {
 	switch (d->kind) {
@@ -432,7 +433,7 @@ static void carry_out(struct names *n, const struct deed *d)
 	}
 }
 
-/* Of a write, the sectors up to some border, or any of them. */
+/* Carries out a part of a write: the sectors up to some boundary, or any of its sectors. */
 static void carry_out_torn(const struct deed *d, bool any, struct chance *c)
 {
 	uint64_t at = d->off, end = d->off + d->len;

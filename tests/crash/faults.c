@@ -1,8 +1,8 @@
 /*
  * tests/crash/faults.c: the Nth allocation or system call fails, or is the last one.
  *
- * Which calls count depends on the fault: a full disk does not make a read fail,
- * and a signal does not interrupt a look at a name.
+ * Which calls are counted depends on the fault: a full disk does not make a read
+ * fail, and a signal does not interrupt a call that looks up a name.
  */
 #include "crash.h"
 
@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* -------------------------------------------------------------- allocations */
 
-/* Those of the tests themselves are not asked about. */
+/* Above 0, allocations are those of the test itself and never fail. */
 static _Thread_local int own;
 
 bool fault_due_memory(void)
@@ -74,7 +74,10 @@ static bool can_fail(enum fault_kind kind, const char *call)
 
 	switch (kind) {
 	case FAULT_EIO:
-		/* "renameat2" is asked for once more within a rename: what it cannot, not what fails */
+		/*
+		 * "renameat2" is an extra question within a rename: whether the flag is supported,
+		 * not whether it fails
+		 */
 		return strcmp(call, "renameat2") != 0;
 	case FAULT_KILL:
 		return true;
@@ -94,7 +97,7 @@ static bool can_fail(enum fault_kind kind, const char *call)
 
 static void die(void)
 {
-	now.armed = false;      /* what is counted on the way out is nobody's fault */
+	now.armed = false;      /* calls on the way out are not counted */
 	raise(SIGKILL);
 }
 
@@ -138,7 +141,7 @@ int fault_ask(const char *call)
 		      (now.seen[k] == now.nth || (k == FAULT_ENOSPC && now.seen[k] > now.nth));
 		now.seen[k]++;
 		if (due) {
-			/* what still fits is written, then no more */
+			/* what still fits is written, and nothing after that */
 			if (k == FAULT_ENOSPC && !now.happened && can_fail(FAULT_SHORT, call))
 				err = GROVE__SYS_SHORT;
 			else

@@ -1,7 +1,8 @@
 /*
- * tests/crash/kill.c: preloaded, ends the process before the nth call that changes a file.
+ * tests/crash/kill.c: a preloaded library that ends the process before the nth call that
+ * changes a file.
  *
- * GROVE_KILL_AT says which, from 1.
+ * GROVE_KILL_AT is that number, from 1.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ CALL(int, fsync, (int fd), (fd))
 CALL(int, fdatasync, (int fd), (fd))
 CALL(int, ftruncate, (int fd, off_t n), (fd, n))
 
-/* What is said to the terminal changes no file. */
+/* Output to the terminal changes no file. */
 ssize_t write(int fd, const void *b, size_t n)
 {
 	static ssize_t (*real)(int fd, const void *b, size_t n);

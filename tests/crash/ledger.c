@@ -1,8 +1,8 @@
 /*
- * tests/crash/ledger.c: what was tried, and what was acknowledged.
+ * tests/crash/ledger.c: notes what was tried, and what was acknowledged.
  *
- * A process that is going to be killed tells each fact through a pipe before it
- * goes on, so its parent knows all that the dead one had been promised.
+ * A process that is going to be killed writes each fact to a pipe before it
+ * continues, so its parent knows everything that had been acknowledged to it.
  */
 #include "crash.h"
 

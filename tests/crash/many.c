@@ -1,16 +1,17 @@
 /*
- * tests/crash/many.c: sixteen processes append to one session, and any of them
- * may be killed at any moment and begun again.
+ * tests/crash/many.c: sixteen processes append to one session, and any of them may
+ * be killed at any moment and started again.
  *
  *	many [--each N] [--kills N] [--seed SEED] file|agents|sqlite|mysql ...
  *
- * Each writer notes in a file of its own what was acknowledged, after it was. In
- * the end all of that is in the session, once, whole, and below something; and
- * beyond it at most one entry for each that was killed.
+ * Each writer has a file of its own, to which it adds every entry after it was
+ * acknowledged. In the end all those entries must be in the session, once, whole,
+ * and with a parent; and besides them at most one entry for each writer that was
+ * killed.
  *
  *	file     a file, all writers use grove
- *	agents   a file, and four of them are agents: they know of no lock and write
- *	         whole lines to a descriptor that appends
+ *	agents   a file, and four of the writers are agents: they take no lock and
+ *	         write whole lines to a descriptor that appends
  *	sqlite   a database
  *	mysql    a server, at $GROVE_TEST_MYSQL
  */
@@ -35,11 +36,11 @@ enum { WRITERS = 16, AGENTS = 4 };
 static struct {
 	char dir[200], home[256], cwd[256], url[400], path[700], id[80];
 	bool in_file;
-	int agents;                    /* the first so many know nothing of grove */
+	int agents;                    /* this many of the writers do not use grove */
 	long each, kills;
 	pid_t pid[WRITERS];
 	int begun[WRITERS];
-	long failed;                   /* what was wrong, counted and told */
+	long failed;                   /* how many errors were found and printed */
 } m;
 
 static void wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -95,7 +96,10 @@ static int log_of(int slot)
 	return open(path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
 }
 
-/* Whole lines that are there; one that was cut off by a kill has noted nothing and is removed. */
+/*
+ * Returns the number of whole lines; removes a last one that a kill has cut off, which counts as
+ * not written.
+ */
 static long told_so_far(int fd)
 {
 	char part[65536];
@@ -164,7 +168,7 @@ static void write_entries(int slot, int turn)
 	_exit(0);
 }
 
-/* An agent: it has the file open, and writes. */
+/* An agent: it keeps the file open and writes to it. */
 static void write_lines(int slot, int turn)
 {
 	int out = open(m.path, O_WRONLY | O_APPEND | O_CLOEXEC), fd = log_of(slot);
@@ -184,7 +188,7 @@ static void write_lines(int slot, int turn)
 			_exit(4);
 		tell(fd, id, words);
 		snprintf(before, sizeof(before), "\"%s\"", id);
-		/* it thinks */
+		/* a pause, as if the agent were thinking */
 		if (i % 8 == 0)
 			usleep(500);
 	}
@@ -229,7 +233,7 @@ static int at_work(void)
 	return nr;
 }
 
-/* Kill one by chance, and begin it again. */
+/* Kills a random writer and starts it again. */
 static long kill_one(struct chance *c)
 {
 	int i = m.agents + (int)chance_below(c, (uint32_t)(WRITERS - m.agents)), status;
@@ -240,7 +244,7 @@ static long kill_one(struct chance *c)
 	if (waitpid(m.pid[i], &status, 0) != m.pid[i])
 		abort();
 	m.pid[i] = 0;
-	/* it may just have ended by itself */
+	/* it may have ended by itself just before */
 	if (WIFEXITED(status)) {
 		if (WEXITSTATUS(status))
 			wrong("writer %d ended with %x", i, (unsigned)status);
@@ -285,7 +289,7 @@ static struct told *all_told(size_t *nr)
 		char line[200];
 
 		while (f && fgets(line, sizeof(line), f))
-			/* one that was killed while it noted has noted nothing */
+			/* a line that a kill has cut off counts as not written */
 			if (sscanf(line, "%39s %63s", t[*nr].id, t[*nr].words) == 2 &&
 			    t[*nr].words[strlen(t[*nr].words) - 1] == ']')
 				++*nr;
@@ -297,7 +301,7 @@ static struct told *all_told(size_t *nr)
 	return t;
 }
 
-/* What a line says, "[slot.turn.nr]". */
+/* Finds the mark "[slot.turn.nr]" of a line. */
 static bool words_in(const char *line, char out[64])
 {
 	const char *p = strstr(line, "\"content\":\"["), *end;
@@ -353,7 +357,7 @@ static int problem(void *payload, const struct grove_problem *p)
 {
 	uint64_t *torn = payload;
 
-	/* a kill may cut a long write off where a page ends */
+	/* a kill may cut off a long write at the end of a page */
 	if (!strcmp(p->kind, "torn") || !strcmp(p->kind, "malformed"))
 		++*torn;
 	else
@@ -362,9 +366,9 @@ static int problem(void *payload, const struct grove_problem *p)
 }
 
 /*
- * A kill may cut a line off where a page ends. grove ends such a line before it
- * writes its own; an agent writes on behind it, and every reader loses what it
- * wrote. The bytes are there, and this brings them back.
+ * A kill may cut off a line at the end of a page. Before grove writes, it ends
+ * such a line; an agent continues on the same line, and every reader loses what
+ * the agent wrote. The bytes are in the file, and this function recovers them.
  */
 static void mend(struct grove *g, long killed)
 {
@@ -463,7 +467,7 @@ static int set_up(const char *what)
 	return rc;
 }
 
-/* 0 it went well, 1 it did not, 77 it cannot be tried here. */
+/* Returns 0 on success, 1 on failure, and 77 if it cannot be tried here. */
 static int round_of(const char *what, struct chance *c)
 {
 	long killed = 0;

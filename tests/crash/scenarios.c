@@ -1,8 +1,8 @@
 /*
- * tests/crash/scenarios.c: what is done while something breaks.
+ * tests/crash/scenarios.c: the work that is interrupted.
  *
- * Each step tells the ledger before it begins and when it has been answered. A
- * step that fails does not end the scenario: what comes next must cope.
+ * Each step is noted in the ledger before it begins and after it was answered.
+ * A step that fails does not end the scenario: the following steps must cope.
  */
 #include "crash.h"
 
@@ -70,7 +70,7 @@ static bool done(const struct run *r, unsigned step)
 	return run_fact(r, FACT_KEPT, TAG_STEP, step) != NULL;
 }
 
-/* Done, and where the power went, synced since. */
+/* Returns true if the step was done and, if the power failed, was synced afterwards. */
 static bool settled(const struct run *r, unsigned step)
 {
 	const struct fact *f = run_fact(r, FACT_KEPT, TAG_STEP, step);
@@ -83,7 +83,7 @@ bool run_removed(const struct run *r)
 	return run_fact(r, FACT_TRIED, TAG_STEP, STEP_REMOVE) != NULL;
 }
 
-/* Anything else that fails is told, too: a signal must not make anything fail. */
+/* Notes the failure of any other call, too: a signal must not make anything fail. */
 static int also(struct run *r, int rc)
 {
 	if (rc < 0)
@@ -149,7 +149,7 @@ static struct grove_session *new_main(struct run *r, unsigned flags)
 
 /* ----------------------------------------------------------------- messages */
 
-/* Some are longer than a sector of the disk, one is longer than a page. */
+/* Some messages are longer than a sector of the disk, one is longer than a page. */
 static struct grove_slice message(unsigned mark, char *out, size_t cap)
 {
 	static const int length[] = { 10, 700, 40, 1300, 5000, 3 };
@@ -204,7 +204,10 @@ static void say_many(struct run *r, struct grove_session *s, enum grove_sync syn
 		else
 			hold(r, first + (unsigned)i, id[i]);
 	}
-	/* until an answer comes, some agents have no file, and say so */
+	/*
+	 * until the assistant answers, some agents keep no file; grove_session_pending() reports
+	 * that
+	 */
 	if (!rc && !grove_session_pending(s)) {
 		keep_held(r);
 		if (sync == GROVE_SYNC_ALWAYS)
@@ -217,7 +220,7 @@ static void say(struct run *r, struct grove_session *s, enum grove_sync sync)
 	say_many(r, s, sync, 1);
 }
 
-/* An entry that is written by a call of its own; its mark stands in `words`. */
+/* Begins an entry that a call of its own will write; stores its mark in `words`. */
 static unsigned begin_entry(struct run *r, char words[24])
 {
 	unsigned mark = ++r->ledger.marks;
@@ -238,7 +241,7 @@ static void sync_main(struct run *r, struct grove_session *s)
 		note(r, FACT_SYNCED, TAG_MAIN, 0, 0, NULL);
 }
 
-/* The id of the nth entry that was acknowledged, from 0. */
+/* Returns the id of the nth acknowledged entry, from 0. */
 static const char *nth_id(const struct run *r, size_t n)
 {
 	for (size_t i = 0; i < r->ledger.nr; i++) {
@@ -250,7 +253,7 @@ static const char *nth_id(const struct run *r, size_t n)
 	return "none";
 }
 
-/* A session of four entries, on the disk. */
+/* Creates a session of four entries that are synced to the disk. */
 static void four(struct run *r)
 {
 	struct grove_session *s;
@@ -277,7 +280,7 @@ static void work_create(struct run *r)
 	grove_session_close(s);
 }
 
-/* The header at once, and nothing behind it when the power goes. */
+/* The header is written at once, and the power may fail before anything follows it. */
 static void work_create_now(struct run *r)
 {
 	struct grove_session *s = new_main(r, GROVE_CREATE_NOW);
@@ -315,7 +318,7 @@ static void work_batch(struct run *r)
 	grove_session_close(s);
 }
 
-/* Two handles in turn: each finds what the other wrote. */
+/* Two handles write in turn: each finds what the other one wrote. */
 static void work_turns(struct run *r)
 {
 	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE), *t = open_main(r, GROVE_OPEN_WRITE);
@@ -359,7 +362,7 @@ static void work_entries(struct run *r)
 	grove_session_close(s);
 }
 
-/* Several records in one call, as a host of Claude hands them over. */
+/* Several records in one call, as an application that uses Claude passes them. */
 static void work_records(struct run *r)
 {
 	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
@@ -474,7 +477,7 @@ static void after_update(struct run *r)
 	grove_close(g);
 }
 
-/* The first version had neither ids nor parents. */
+/* The first version of the format had neither ids nor parents. */
 static void before_migrate(struct run *r)
 {
 	char dir[512], path[700], line[6400];
@@ -513,7 +516,7 @@ static void work_migrate(struct run *r)
 	grove_session_close(s);
 }
 
-/* The last line is cut off, another one is taken out of the middle. */
+/* Cuts off the last line, and removes another one from the middle. */
 static void work_forget(struct run *r)
 {
 	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
@@ -538,7 +541,7 @@ static void work_forget(struct run *r)
 
 /* ----------------------------------------------------------- whole sessions */
 
-/* A copy has what the original has. Ids may be other ones. */
+/* Notes that a copy must have what the original has. Its ids may differ. */
 static void note_copy(struct run *r, char tag, bool same_ids)
 {
 	size_t nr = r->ledger.nr;
@@ -546,7 +549,7 @@ static void note_copy(struct run *r, char tag, bool same_ids)
 	for (size_t i = 0; i < nr; i++) {
 		struct fact f = r->ledger.fact[i];
 
-		/* when the power went, only what was synced is there to be copied */
+		/* after a power failure only what was synced is there to be copied */
 		if (f.kind == FACT_KEPT && f.tag == TAG_MAIN &&
 		    (!r->e || !r->e->power || run_fact(r, FACT_SYNCED, TAG_MAIN, 0) > &r->ledger.fact[i]))
 			note(r, FACT_KEPT, tag, f.mark, 0, same_ids ? f.id : NULL);
@@ -638,7 +641,7 @@ static void work_copy(struct run *r)
 	grove_buf_release(&path);
 }
 
-/* Half a copy is finished by the next one that copies the store. */
+/* An interrupted copy is completed by the next copy of the same store. */
 static void after_copy(struct run *r)
 {
 	struct grove_archive_result n = { .size = sizeof(n) };
@@ -655,7 +658,9 @@ static void after_copy(struct run *r)
 	snprintf(from, sizeof(from), "%s/.%s/%s", r->home, r->dialect,
 		 claude ? "projects" : "agent/sessions");
 	rc = grove_store_copy(g, from, r->copy, NULL, NULL, &n);
-	/* where the disk holds zeros the copy is another session: told, and left alone */
+	/*
+	 * where the disk has zeros the copy is a different session: it is reported and left alone
+	 */
 	if (!rc && n.failed && r->e->jumbled) {
 		grove_close(g);
 		return;
@@ -711,7 +716,7 @@ static int look_for(const char *path, const struct stat *st, int type, struct FT
 	return 0;
 }
 
-/* The source has lost what the archive had: then that is kept beside the new copy. */
+/* The source has lost what the archive had: the archive keeps its old copy beside the new one. */
 static void find_older(struct run *r)
 {
 	for (size_t i = 0; i < r->ledger.nr; i++) {
@@ -728,7 +733,7 @@ static void find_older(struct run *r)
 	}
 }
 
-/* The next run brings everything. */
+/* The next run archives everything. */
 static void after_archive(struct run *r)
 {
 	struct grove_archive_options o = { .size = sizeof(o), .to = r->archive };
@@ -811,7 +816,7 @@ static void after_blob(struct run *r)
 	grove_close(g);
 }
 
-/* An image goes to the blobs before the line that names it goes to the log. */
+/* An image is stored as a blob before the line that refers to it is written to the log. */
 static void work_image(struct run *r)
 {
 	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);

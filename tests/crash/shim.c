@@ -1,10 +1,11 @@
 /*
- * tests/crash/shim.c: what SQLite asks of the system, and of memory, led past
- * the same faults as our own calls.
+ * tests/crash/shim.c: makes SQLite's system calls and allocations fail in the
+ * same way as grove's own.
  *
- * A VFS in front of the usual one. It asks, then hands on, and tells what became
- * of files and names as lib/sys does: what a disk may hold when the power goes
- * (disk.c). The index of the WAL is shared memory, and nothing that a disk keeps.
+ * This is an SQLite VFS in front of the default one. It asks whether a call is to
+ * fail, passes it on, and reports changes of files and names as lib/sys does, for
+ * playing back what a disk may contain after a power failure (disk.c). The index
+ * of the WAL is shared memory and not kept on the disk.
  */
 #include "crash.h"
 
@@ -22,10 +23,10 @@ static sqlite3_vfs *below;
 
 struct file {
 	sqlite3_file base;
-	sqlite3_file *real;             /* lies right behind */
-	const char *name;               /* NULL: a temporary file */
-	int fd;                         /* stands for the file, cannot be read from; -1: nobody asks */
-	bool names_too;                 /* the first sync is one of the directory as well */
+	sqlite3_file *real;             /* is in memory right behind this struct */
+	const char *name;               /* stands for the file, cannot be read from; -1: not recorded */
+	int fd;                         /* stands for the file, but cannot be read from; -1: nothing is recorded */
+	bool names_too;                 /* the first sync also syncs the directory */
 };
 
 static void tell(struct grove__sys_deed deed)
@@ -34,7 +35,10 @@ static void tell(struct grove__sys_deed deed)
 		grove__sys_told(&deed);
 }
 
-/* Closing any other descriptor of a file would take SQLite's locks along. */
+/*
+ * A descriptor opened normally would make SQLite lose its locks when it is closed: O_PATH avoids
+ * that.
+ */
 static int stand_in(const char *path)
 {
 	return grove__sys_told ? open(path, O_PATH | O_CLOEXEC) : -1;
@@ -47,7 +51,7 @@ static void tell_file(sqlite3_file *f, struct grove__sys_deed deed)
 		tell(deed);
 }
 
-/* The directory of a file was synced. */
+/* Reports that the directory of a file was synced. */
 static void tell_dir(const char *name)
 {
 	char dir[1024];
@@ -67,12 +71,12 @@ static sqlite3_file *real(sqlite3_file *f)
 	return ((struct file *)f)->real;
 }
 
-/* 0, or what SQLite is answered instead. */
+/* Returns 0, or the error that SQLite is to get. */
 static int refuse(const char *call, int otherwise)
 {
 	int err = fault_ask(call);
 
-	/* SQLite asks for it afterwards */
+	/* SQLite reads errno afterwards */
 	errno = err > 0 ? err : errno;
 	return err <= 0 ? 0 : err == ENOSPC || err == EDQUOT ? SQLITE_FULL : otherwise;
 }
@@ -263,7 +267,7 @@ static int v_access(sqlite3_vfs *v, const char *name, int flags, int *out)
 	return rc ? rc : below->xAccess(below, name, flags, out);
 }
 
-/* Memory: SQLite's own way, with a question first. */
+/* Allocations: SQLite's own functions, asked first whether to fail. */
 static sqlite3_mem_methods memory;
 
 static void *m_malloc(int n)

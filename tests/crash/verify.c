@@ -1,11 +1,11 @@
 /*
- * tests/crash/verify.c: is everything there that was acknowledged, and nothing
- * else?
+ * tests/crash/verify.c: checks that everything that was acknowledged is there,
+ * and nothing else.
  *
  * Each session is opened as its next user would open it. Every acknowledged
- * entry must be there, once, in the order it was acknowledged in; every other
- * one must have been tried; half lines must be told by check, each of them; and
- * one more entry must find its place.
+ * entry must be there, once, in the order in which the entries were
+ * acknowledged; every other entry must have been tried; check must report each
+ * incomplete line; and it must be possible to append one more entry.
  */
 #include "crash.h"
 
@@ -17,15 +17,15 @@
 
 #define MARKS 10000
 #define LINES 512
-#define NEXT_MARK 9999        /* of the one who comes afterwards */
+#define NEXT_MARK 9999        /* of the entry that is appended afterwards */
 
 struct look {
 	struct run *r;
 	const struct expectation *e;
 	char tag;
-	uint32_t row[MARKS];          /* of each mark, +1 */
+	uint32_t row[MARKS];          /* row of each mark, +1 */
 	uint32_t rows;
-	size_t found;                 /* acknowledged entries */
+	size_t found;                 /* acknowledged entries that were found */
 };
 
 /* ---------------------------------------------------------------- the rules */
@@ -38,7 +38,7 @@ static bool synced_behind(const struct run *r, size_t i)
 	return false;
 }
 
-/* Must this entry be there, whatever happened? */
+/* Returns true if this entry must be there, whatever happened. */
 static bool must(const struct look *l, size_t i)
 {
 	const struct fact *f = &l->r->ledger.fact[i];
@@ -82,9 +82,9 @@ static void collect(struct look *l, struct grove_view *v)
 			break;
 		}
 		mark = mark_in(line.ptr, line.len);
-		/* a title repeats what was said first */
+		/* a title repeats the first message, with its mark */
 		if (!mark || e.kind == GROVE_KIND_META) {
-			/* Claude's lines about a session are written again and again */
+			/* Claude Code writes its lines about a session again and again */
 			if (e.kind != GROVE_KIND_META && ++unmarked > allowed)
 				run_wrong(l->r, "%c: invented: %.200s", l->tag, line.ptr);
 			continue;
@@ -94,7 +94,9 @@ static void collect(struct look *l, struct grove_view *v)
 		l->row[mark] = i + 1;
 		if (mark != NEXT_MARK && !run_fact(l->r, FACT_TRIED, l->tag, mark))
 			run_wrong(l->r, "%c: [m%04u] is there, and nobody tried", l->tag, mark);
-		/* an entry that was refused is not there, unless nobody could know */
+		/*
+		 * a refused entry must not be there, unless nobody could know whether it was stored
+		 */
 		refused = run_fact(l->r, FACT_REFUSED, l->tag, mark);
 		if (refused && refused->code != GROVE_EIO && !run_fact(l->r, FACT_KEPT, l->tag, mark))
 			run_wrong(l->r, "%c: [m%04u] was refused (%s), and is there", l->tag, mark,
@@ -125,7 +127,7 @@ static void compare(struct look *l, struct grove_view *v)
 		}
 		if (*f->id && find_row(v, f->id) != row - 1)
 			run_wrong(l->r, "%c: [m%04u] has another id than %s", l->tag, f->mark, f->id);
-		/* a copy is told once more when it is made once more */
+		/* when a copy is made a second time, its entries are noted a second time */
 		if (row < last && f == run_fact(l->r, FACT_KEPT, l->tag, f->mark) &&
 		    (l->tag == TAG_MAIN || l->tag == TAG_FORK))
 			run_wrong(l->r, "%c: [m%04u] is out of order", l->tag, f->mark);
@@ -154,12 +156,12 @@ static void count(struct look *l, struct grove_view *v)
 /* ---------------------------------------------------------------- the lines */
 
 struct lines {
-	bool bad[LINES];              /* half ones, and worse; from 1 */
+	bool bad[LINES];              /* lines that are incomplete or worse; from 1 */
 	size_t nr, nr_bad;
-	bool next;                    /* the one who came afterwards has a whole line of its own */
+	bool next;                    /* the entry appended afterwards has a whole line of its own */
 };
 
-/* One object, and nothing behind it. Texts of these tests have no braces. */
+/* Returns true for one object with nothing behind it. Texts of these tests contain no braces. */
 static bool is_whole(const char *p, const char *end)
 {
 	int depth = 0;
@@ -201,7 +203,7 @@ static bool read_lines(const char *path, struct lines *out)
 		if (!lf)
 			lf = end;
 		out->nr++;
-		/* an empty line says nothing wrong */
+		/* an empty line is not an error */
 		if (lf > p && (memchr(p, '\0', (size_t)(lf - p)) || !is_whole(p, lf))) {
 			out->bad[out->nr] = true;
 			out->nr_bad++;
@@ -215,9 +217,9 @@ static bool read_lines(const char *path, struct lines *out)
 
 struct told {
 	struct look *l;
-	const struct lines *lines;    /* NULL: in a database */
+	const struct lines *lines;    /* NULL: the session is in a database */
 	bool told[LINES];
-	uint64_t left;                /* by one that was killed */
+	uint64_t left;                /* what a killed writer has left */
 	char other[200];
 };
 
@@ -236,7 +238,7 @@ static int problem(void *payload, const struct grove_problem *p)
 	return 0;
 }
 
-/* Does check tell of each line that is not whole, and of no other? */
+/* Checks that `check` reports each line that is not whole, and no others. */
 static void check(struct look *l, struct grove *g, const char *what, const struct lines *lines)
 {
 	struct grove_check_result n = { .size = sizeof(n) };
@@ -293,7 +295,7 @@ static void next_one(struct look *l, struct grove *g, const char *id, const char
 			  grove_view_count(v));
 	else if (!rc && l->rows && !l->e->power && e.parent == GROVE_NO_ENTRY)
 		run_wrong(l->r, "%c: the next entry hangs nowhere", l->tag);
-	/* where values are read past line ends, a line of its own may end the half one before */
+	/* where a value may span lines, the new line may complete the incomplete one before it */
 	if (!rc && path && read_lines(path, &after) &&
 	    (!after.next || after.nr_bad < before.nr_bad || after.nr_bad > before.nr_bad + 1))
 		run_wrong(l->r, "%c: the next entry is fused with what was there", l->tag);
@@ -369,11 +371,11 @@ static int unfinished(void *payload, const struct grove_problem *p)
 
 static int hidden(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	/* blobs' are removed when they are old */
+	/* those of blobs are removed when they are old */
 	return strstr(path, ".jsonl.") && !strstr(path, ".lease") ? stray(path, st, type, ftw) : 0;
 }
 
-/* What a killed process leaves can be found, and removed. */
+/* Checks that what a killed process leaves can be found and removed. */
 static void tidy(struct run *r, char tag)
 {
 	struct grove_fix_options o = { .size = sizeof(o) };

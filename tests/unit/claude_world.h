@@ -1,10 +1,12 @@
 /*
  * tests/unit/claude_world.h: transcripts for the tests of the Claude dialect.
  *
- * In test code a record is a few words, "3<2 a @5 x": uuid 3 below 2, an
- * assistant, five seconds past, of a side chain. Types: u a t(attachment)
- * s(system) p(rogress). Marks: x side chain, m isMeta, T team. Parents: `-`
- * null. Whatever begins with `{` is a line as it stands, with ' for ".
+ * In test code a record is written as a few words. "3<2 a @5 x" is a record
+ * with the uuid 3 and the parent 2, by the assistant, with a time stamp of five
+ * seconds, on a side chain. Types: u (user), a (assistant), t (attachment), s
+ * (system), p (progress). Marks: x (side chain), m (isMeta), T (team). The
+ * parent `-` is null. A text that begins with `{` is taken as the line itself,
+ * with ' instead of ".
  */
 #ifndef CLAUDE_WORLD_H
 #define CLAUDE_WORLD_H

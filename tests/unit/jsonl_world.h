@@ -1,6 +1,6 @@
 /*
- * tests/unit/jsonl_world.h: a file store for a test, and a system that fails on
- * demand. Include after cmocka.h.
+ * tests/unit/jsonl_world.h: a file store for a test, and system calls that fail
+ * on demand. Include after cmocka.h.
  */
 #ifndef TESTS_UNIT_JSONL_WORLD_H
 #define TESTS_UNIT_JSONL_WORLD_H

@@ -1,6 +1,6 @@
 /*
- * tests/unit/search_world.h: sessions that are searched, with the index and without, and
- * whatever may happen to them.
+ * tests/unit/search_world.h: searches of sessions, with the index and without it, and
+ * the changes that can happen to the sessions.
  */
 #ifndef SEARCH_WORLD_H
 #define SEARCH_WORLD_H

@@ -1,5 +1,6 @@
 /*
- * Remote logs in the place of local ones, and what is known about sub-agents.
+ * Tests replacing local logs by remote ones, and what grove finds out about
+ * sub-agents.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_append.c: new entries, and the leaf that they move.
+ * tests/unit/test_append.c: appending entries, and the leaf that an append
+ * moves.
  */
 #include <setjmp.h>
 #include <stdarg.h>

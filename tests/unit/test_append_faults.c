@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_append_faults.c: what an append must not take for granted:
- * memory, and the disk.
+ * tests/unit/test_append_faults.c: appends when memory runs out or the disk
+ * fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>

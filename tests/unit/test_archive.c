@@ -1,6 +1,7 @@
 /*
- * Archives: what belongs to a session is in them, nothing that was ever in them
- * is lost, and whatever fails, the next run makes it good.
+ * Tests archives: an archive has everything that belongs to a session, nothing
+ * that was ever archived is lost, and after any failure the next run completes
+ * the archive.
  */
 #include <setjmp.h>
 #include <stdarg.h>

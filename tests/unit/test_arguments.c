@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_arguments.c: what the functions of grove.h answer to arguments
- * that are at the edge, or beyond it.
+ * tests/unit/test_arguments.c: what the functions of grove.h do with arguments
+ * at or beyond the limits of what is valid.
  */
 #include <setjmp.h>
 #include <stdarg.h>

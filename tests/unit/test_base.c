@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_base.c: the small types that everything stands on.
+ * tests/unit/test_base.c: the basic types that the rest of the library uses.
  */
 #include <setjmp.h>
 #include <stdarg.h>

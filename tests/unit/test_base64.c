@@ -1,8 +1,10 @@
 /*
- * tests/unit/test_base64.c: base64 as Node has it, by every kernel.
+ * tests/unit/test_base64.c: base64 as Node.js handles it, in each of the
+ * implementations (kernels).
  *
- * The answers are Node's; tests/diff asks it many more questions. Texts lie at
- * the end of memory of their own, so that a sanitizer sees a byte too many.
+ * The expected results are those of Node.js; tests/diff compares many more.
+ * Each text lies at the very end of its own block of memory, so that a
+ * sanitizer notices if even one byte too many is read.
  */
 #include <setjmp.h>
 #include <stdarg.h>

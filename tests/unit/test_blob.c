@@ -1,9 +1,10 @@
 /*
- * tests/unit/test_blob.c: bytes under the name of their hash.
+ * tests/unit/test_blob.c: blobs: files that are named by the hash of their
+ * content.
  *
- * Whatever fails, under a blob's name there is the whole blob or nothing, and no
- * temporary file stays; what lies in a blob's place and is none is neither
- * followed nor touched.
+ * Whatever fails, the blob's name leads to the whole blob or to nothing, and no
+ * temporary file is left behind. If something that is not a blob has a blob's
+ * name, it is neither followed nor changed.
  */
 #include <pthread.h>
 #include <setjmp.h>

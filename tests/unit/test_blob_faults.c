@@ -1,8 +1,8 @@
 /*
- * tests/unit/test_blob_faults.c: hashing fails, blobs are too big, and what lies
- * among them is none.
+ * tests/unit/test_blob_faults.c: hashing that fails, blobs that are too large,
+ * and files among the blobs that are not blobs.
  *
- * The linker leads OpenSSL's calls astray (--wrap, see tests/meson.build).
+ * The linker replaces calls of OpenSSL (--wrap, see tests/meson.build).
  */
 #include <setjmp.h>
 #include <stdarg.h>

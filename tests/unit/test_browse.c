@@ -1,6 +1,6 @@
 /*
- * What `grove browse` shows, without a terminal: the list, the tree, the conversation,
- * the line that is typed.
+ * Tests what `grove browse` shows, without a terminal: the list, the tree, the
+ * conversation, and the line in which the user types.
  */
 #include "kit/cli.h"
 #include "layout.h"

@@ -1,11 +1,11 @@
 /*
- * tests/unit/test_cache.c: spines that were frozen, and images kept from one
- * process to the next.
+ * tests/unit/test_cache.c: spines and images that one process stores and another
+ * one loads.
  *
- * Random spines against themselves, pieces of which any byte changed, and sessions
- * large enough to be kept, of pi and of Claude, through all that can happen to them
- * and to what was kept: the answer is always that of a session that is read from
- * nothing.
+ * Random spines are stored and compared with what is loaded again, also after any
+ * byte of a piece was changed. Sessions of pi and Claude Code that are large enough
+ * to be cached go through every kind of change to them and to their cache. The
+ * result must always be that of a session that is read without a cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>

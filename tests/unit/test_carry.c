@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_carry.c: lines, files and blobs that come from another machine.
+ * tests/unit/test_carry.c: storing lines, files and blobs that come from another
+ * machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,10 @@
 /*
- * tests/unit/test_catalog.c: a list is the same with a catalog and without.
+ * tests/unit/test_catalog.c: a list is the same with a catalog and without one.
  *
- * Random worlds of all dialects under random changes; the catalog damaged in
- * every way; several processes at once. The clock is the test's own
- * (grove__sys_now_ms() is led here by the linker), so that files need not age.
+ * The tests change random sessions of all dialects at random, damage the
+ * catalog in every way, and run several processes at once. They control the
+ * clock (the linker redirects grove__sys_now_ms() to this file), so they need
+ * not wait until files are old enough.
  */
 #include <setjmp.h>
 #include <stdarg.h>

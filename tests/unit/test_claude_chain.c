@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_claude_chain.c: which records of a transcript are the
+ * tests/unit/test_claude_chain.c: which records of a transcript make up the
  * conversation.
  */
 #include "claude_world.h"

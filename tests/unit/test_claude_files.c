@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_claude_files.c: transcripts as files: cut, copied, moved,
- * damaged, and what is left when a call of the system fails.
+ * tests/unit/test_claude_files.c: transcript files that are cut off, copied,
+ * moved or damaged, and what is left when a system call fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_claude_list.c: what a listing says of a transcript.
+ * tests/unit/test_claude_list.c: what a list shows for a transcript.
  */
 #include "claude_world.h"
 

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_claude_llm.c: a conversation as it is sent when a session is
- * resumed.
+ * tests/unit/test_claude_llm.c: the conversation that is sent to the model when
+ * a session is resumed.
  */
 #include "claude_world.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_claude_names.c: where Claude Code keeps its sessions.
+ * tests/unit/test_claude_names.c: the names of the directories and files in
+ * which Claude Code keeps its sessions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

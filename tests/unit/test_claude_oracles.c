@@ -1,10 +1,11 @@
 /*
- * tests/unit/test_claude_oracles.c: transcripts, and what the real programs
- * made of them.
+ * tests/unit/test_claude_oracles.c: transcripts, and how the real programs read
+ * them.
  *
- * tests/data/claude/expected.txt has a line a question: the case, then `cli`,
- * `sdk` or `agent` and the uuids of the conversation in their order, or `leaf`
- * and the record after which the program that resumes writes on.
+ * Each line of tests/data/claude/expected.txt has one result: the name of the
+ * case, then `cli`, `sdk` or `agent` and the uuids of the conversation in their
+ * order, or `leaf` and the record after which a program that resumes the
+ * session continues.
  */
 #include "claude_world.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_claude_rows.c: a line of a transcript understood, and kept.
+ * tests/unit/test_claude_rows.c: how a line of a transcript is read and kept as
+ * a row.
  */
 #include "claude_world.h"
 

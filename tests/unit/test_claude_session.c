@@ -1,8 +1,8 @@
 /*
- * tests/unit/test_claude_session.c: what is written into a transcript.
+ * tests/unit/test_claude_session.c: what grove writes into a transcript.
  *
- * What the rules make of one: test_claude_chain.c and its neighbours. What
- * becomes of whole files: test_claude_files.c.
+ * How transcripts are interpreted is tested in test_claude_chain.c and the
+ * files beside it, and what happens to whole files in test_claude_files.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /*
- * tests/unit/test_claude_write.c: Claude Code's lines spelled, planned, copied.
+ * tests/unit/test_claude_write.c: composing, planning and copying the lines of
+ * Claude Code.
  *
- * Lines are written with ' for ". Every test of an area runs once more with
- * each of its allocations failing.
+ * Lines are written with ' instead of ". All tests of an area are repeated with
+ * each of their allocations failing in turn.
  */
 #include "claude_world.h"
 

@@ -1,6 +1,6 @@
 /*
- * Text of others on a terminal: whatever it is, lines fit, and nothing of it reaches the
- * terminal raw.
+ * Tests the display of Markdown from untrusted sources on a terminal: whatever the text
+ * is, its lines fit, and none of its control characters reach the terminal.
  */
 #include "../../programs/kit/cells.c"
 #include "../../programs/kit/markdown.c"

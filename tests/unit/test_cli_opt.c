@@ -1,5 +1,5 @@
 /*
- * The program's options, out of a command line.
+ * Tests how the program reads its options from the command line.
  */
 #include "../../programs/kit/opt.c"
 

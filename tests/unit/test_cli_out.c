@@ -1,5 +1,6 @@
 /*
- * What the program prints: safe for a terminal, and within its width.
+ * Tests what the program prints: it is safe for a terminal and no wider than
+ * it.
  */
 #include "../../programs/kit/cells.c"
 #include "../../programs/kit/out.c"

@@ -1,9 +1,9 @@
 /*
- * tests/unit/test_coarse.c: file systems whose times are whole seconds.
+ * tests/unit/test_coarse.c: file systems that store times in whole seconds.
  *
- * A session is changed in place, in the second in which it was read, and keeps its length and
- * its times. Nobody may remember what was there before. The linker leads calls that ask for
- * the times of a file, and for the clock, here.
+ * A session is changed in place in the same second in which it was read, and keeps its length
+ * and its times. No cache may then return the old content. The linker redirects the calls
+ * that return a file's times, or the current time, to this file.
  */
 #include "search_world.h"
 

@@ -1,6 +1,6 @@
 /*
- * Copies between stores: every byte arrives, what was begun is continued, and
- * nothing half is left behind.
+ * Tests copies between stores: every byte arrives, an interrupted copy can be
+ * continued, and no partial session is left behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>

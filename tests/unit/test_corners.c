@@ -1,7 +1,7 @@
 /*
- * tests/unit/test_corners.c: what is rarely said: system messages of pi that
- * build on each other, changes of xcsh that hosts spell by their parts, and the
- * end of a long transcript that is enough for an answer.
+ * tests/unit/test_corners.c: rare cases: system messages of pi that build on
+ * each other, changes in xcsh that applications describe by their parts, and
+ * long transcripts of which reading the end is enough for an answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * The times that people name, in zones of all kinds.
+ * Tests dates and times as users write them, in many kinds of time zones.
  *
- * What is expected was computed from the rules of each zone by hand; the database of the
- * system may be missing, then only zones without it are tried.
+ * The expected values were computed by hand from the rules of each zone. If the system
+ * has no time zone database, only the zones that need none are tested.
  */
 #include "../../programs/kit/dates.c"
 

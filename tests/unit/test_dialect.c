@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_dialect.c: the tables of the dialects, and the words for kinds and roles.
+ * tests/unit/test_dialect.c: the tables of the dialects, and the names of kinds and roles.
  */
 #include <setjmp.h>
 #include <stdarg.h>

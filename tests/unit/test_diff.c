@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_diff.c: two branches are compared, and tool calls say which files
- * they change.
+ * tests/unit/test_diff.c: comparing two branches, and finding out from tool calls
+ * which files they change.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_dup.c: several handles on one environment, and what lists say
- * besides their items.
+ * tests/unit/test_dup.c: several handles on one environment, and what lists
+ * report about each item.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_export_text.c: text of others as Markdown that a wiki takes.
+ * tests/unit/test_export_text.c: writing untrusted text as Markdown that wikis
+ * accept.
  */
 #include <setjmp.h>
 #include <stdarg.h>

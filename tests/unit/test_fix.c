@@ -1,10 +1,11 @@
 /*
- * tests/unit/test_fix.c: mending.
+ * tests/unit/test_fix.c: repairing sessions.
  *
- * Random damage to sound sessions of every dialect: what comes out has nothing
- * left that can be mended, entries that were not touched keep their bytes, and
- * with what lies beside it the damaged session can be had again, byte for byte.
- * And whatever fails on the way, a session is mended or it is as it was.
+ * Sound sessions of every dialect are damaged at random. A repaired session has
+ * no damage left that can be repaired, entries that were not affected keep
+ * their bytes, and the damaged session can be restored byte for byte from the
+ * file that is kept beside it. If anything fails on the way, the session is
+ * either repaired or unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * tests/unit/test_fork.c: a process that has sessions open makes a child. Files
- * can be written by both; a database that was opened before is refused in the
- * child, and nothing that the child does disturbs its parent.
+ * tests/unit/test_fork.c: fork(2) in a process that has sessions open. Parent
+ * and child can both write to files; a database that was opened before the fork
+ * is refused in the child, and nothing that the child does disturbs the parent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

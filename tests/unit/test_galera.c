@@ -1,10 +1,11 @@
 /*
  * tests/unit/test_galera.c: writers on every node of a cluster, while one node
- * is killed and another is cut off from the rest: every line that was
- * acknowledged is on all nodes, once, and no number is missing. And who lost the
- * right to write on one node stores nothing on another.
+ * is killed and another one is cut off from the rest. Afterwards every
+ * acknowledged line is on all nodes exactly once, and the numbering has no gaps.
+ * A writer that has lost its lease on one node can store nothing through another
+ * node.
  *
- * tests/lib/galera starts the cluster around it.
+ * tests/lib/galera starts the cluster and runs this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_given.c: sessions in memory that are made of given lines.
+ * tests/unit/test_given.c: sessions in memory that are created from given
+ * lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Every function that takes a session, where there is little to take: on handles
- * that a failed open left behind, and in callbacks of the session itself.
+ * Tests every function that takes a session in two hard situations: on a handle
+ * that is left from a failed open, and in a callback of the session itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * tests/unit/test_heads.c: what a view hands out of many entries at once.
+ * tests/unit/test_heads.c: reading many entries of a view at once.
  *
- * Entries without their long values are put together again as a program of another
- * language would, and compared with their lines.
+ * Entries whose long values were left out are put together again, as a program in
+ * another language would do it, and compared with their lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,10 @@
 /*
- * tests/unit/test_history.c: prompts go in, and are found again, whoever else
- * uses the database.
+ * tests/unit/test_history.c: storing prompts in the history and finding them
+ * again while others use the database.
  *
- * Where the library takes a short cut (the newest prompts one by one, the first
- * answers of the index) its answers are compared with those of plain SQL.
+ * Where the library takes a shortcut (it reads the newest prompts one by one,
+ * or only the first results of the index), the results are compared with those
+ * of plain SQL.
  */
 #include <pthread.h>
 #include <setjmp.h>

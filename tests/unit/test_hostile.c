@@ -1,9 +1,10 @@
 /*
- * tests/unit/test_hostile.c: nothing that a session says, and no link that lies
- * in a store, leads us to a file that is not the store's.
+ * tests/unit/test_hostile.c: neither the content of a session nor a link in a
+ * store may lead grove to a file outside of the store.
  *
- * The linker hands us every path that the library asks the system for. Names
- * that stand in sessions carry a word by which we would know them again.
+ * The linker redirects system calls so that the tests see every path that the
+ * library passes to them. Names that the test sessions contain include a word
+ * by which they can be recognized in such a path.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /*
- * tests/unit/test_js.c: JavaScript's lengths, numbers and dates.
+ * tests/unit/test_js.c: lengths, numbers and dates as JavaScript handles them.
  *
- * Every answer here is an engine's; tests/diff asks one many more questions.
+ * All expected results are those of a JavaScript engine; tests/diff compares
+ * many more.
  */
 #include <setjmp.h>
 #include <stdarg.h>

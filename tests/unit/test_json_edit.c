@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_json_edit.c: members change, every other byte stays.
+ * tests/unit/test_json_edit.c: changing members of a JSON text while every
+ * other byte stays as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * The lenient reader: which values it finds in which bytes.
+ * Tests the lenient JSON reader: which values it finds in which bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_json_out.c: documents written to a buffer and to a sink, and
- * read from a file of several lines.
+ * tests/unit/test_json_out.c: writing JSON documents to a buffer or a sink, and
+ * reading them from a file that has several lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

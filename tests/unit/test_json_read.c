@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_json_read.c: looking into JSON, as a program does.
+ * tests/unit/test_json_read.c: reading values from JSON as a program that uses
+ * the library does.
  */
 #include <setjmp.h>
 #include <stdarg.h>

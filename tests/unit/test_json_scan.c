@@ -1,6 +1,7 @@
 /*
- * The scanner: every kernel and the stream machine must say the same about
- * every line, wherever it lies in memory and however it is cut to pieces.
+ * Tests the JSON scanner: all kernels and the streaming scanner must give the
+ * same result for every line, wherever it lies in memory and into whatever
+ * pieces it is cut.
  */
 #include "json/scan_impl.h"
 

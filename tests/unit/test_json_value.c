@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_json_value.c: walking values that are known to be valid.
+ * tests/unit/test_json_value.c: going through the parts of values that are
+ * known to be valid JSON.
  */
 #include <setjmp.h>
 #include <stdarg.h>

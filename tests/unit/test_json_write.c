@@ -1,8 +1,9 @@
 /*
- * tests/unit/test_json_write.c: JSON as JSON.stringify writes it.
+ * tests/unit/test_json_write.c: writing JSON as JSON.stringify does.
  *
- * tests/diff compares with a JavaScript engine at length; here is what a
- * reader should know, and what an engine cannot answer.
+ * tests/diff compares many results with those of a JavaScript engine. This file
+ * has the cases that a reader should know, and those for which an engine has no
+ * result.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_last_session.c: what a terminal remembers of its last session.
+ * tests/unit/test_last_session.c: the note of the last session that was used in
+ * a terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,11 @@
 /*
- * tests/unit/test_limits.c: what others, and the system, do not let go of.
+ * tests/unit/test_limits.c: locks that others never release, and limits that
+ * the system sets.
  *
- * A lock that is never given up is a conflict after a while, for every writer
- * and for no reader. A limit on the size of files is GROVE_EFULL, and no signal
- * reaches the host, whose own ways with signals stay as they were.
+ * If a lock is never released, every writer gets a conflict after a while, and
+ * readers are not affected. Exceeding the limit on file sizes gives
+ * GROVE_EFULL, and no signal reaches the application, whose own signal handlers
+ * stay as they were.
  */
 #include <setjmp.h>
 #include <stdarg.h>

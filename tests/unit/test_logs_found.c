@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_logs_found.c: which logs there are, in what state, and work on them.
+ * tests/unit/test_logs_found.c: finding logs, telling their state, and processing each
+ * of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

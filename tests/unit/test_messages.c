@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_messages.c: a context message by message is the context as a
- * document.
+ * tests/unit/test_messages.c: a context that is read message by message equals
+ * the context as one document.
  */
 #include <setjmp.h>
 #include <stdarg.h>

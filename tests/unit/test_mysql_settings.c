@@ -1,12 +1,12 @@
 /*
- * tests/unit/test_mysql_settings.c: whatever a server's administrator has set for
- * all sessions, grove gives the same answers: what it acknowledged is there for
- * another connection, and lists, copies, verifications, contexts and searches
- * are complete. Every variable that can be set for all sessions gets two other
- * values in turn, with GROVE_TEST_LONG all of them (of a range its ends), and
- * init_connect what it may hold.
+ * tests/unit/test_mysql_settings.c: grove gives the same results whatever the
+ * administrator of a server has set for all sessions: acknowledged lines can be
+ * read by another connection, and lists, copies, verifications, contexts and
+ * searches are complete. Each variable that can be set for all sessions is tested
+ * with two other values in turn, or with GROVE_TEST_LONG with all its values (the
+ * ends of a range), and init_connect with statements that it may contain.
  *
- * tests/lib/mariadb starts the server around it.
+ * tests/lib/mariadb starts the server and runs this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

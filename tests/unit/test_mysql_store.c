@@ -1,9 +1,9 @@
 /*
- * tests/unit/test_mysql_store.c: what is particular to sessions on a MySQL
- * server: who may, limits, connections that break, many writers. That it is a
- * store like any other is the conformance suite's affair.
+ * tests/unit/test_mysql_store.c: what is special about sessions on a MySQL
+ * server: privileges, limits, connections that break, many writers. The
+ * conformance suite tests that it is a store like any other.
  *
- * tests/lib/mariadb starts the server around it.
+ * tests/lib/mariadb starts the server and runs this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

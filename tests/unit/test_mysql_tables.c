@@ -1,8 +1,8 @@
 /*
- * tests/unit/test_mysql_tables.c: the tables of a MySQL store: made when asked
- * for, told from those of others, brought up to date.
+ * tests/unit/test_mysql_tables.c: the tables of a MySQL store: they are created
+ * on request, distinguished from those of other programs, and upgraded.
  *
- * tests/lib/mariadb starts the server around it.
+ * tests/lib/mariadb starts the server and runs this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

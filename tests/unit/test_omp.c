@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_omp.c: what oh-my-pi does in its own way.
+ * tests/unit/test_omp.c: what oh-my-pi does differently from other agents.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_prices.c: what models cost, and what is not known.
+ * tests/unit/test_prices.c: the prices of models, and models whose price is not
+ * known.
  */
 #include <setjmp.h>
 #include <stdarg.h>

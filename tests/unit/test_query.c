@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_query.c: the language in which sessions are looked for.
+ * tests/unit/test_query.c: the query language for finding sessions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

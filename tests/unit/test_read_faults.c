@@ -1,9 +1,10 @@
 /*
  * tests/unit/test_read_faults.c: reading when memory runs out.
  *
- * A session of each agent is opened and asked for everything that can be asked,
- * while the Nth allocation fails, for every N there is. An answer is all of the
- * answer, or GROVE_ENOMEM: never a part of it that looks like the whole.
+ * A session of each agent is opened and every kind of question is asked about
+ * it, while the Nth allocation fails, for every possible N. Each question gets
+ * its complete answer or GROVE_ENOMEM, never a part of the answer that looks
+ * complete.
  */
 #include <setjmp.h>
 #include <stdarg.h>

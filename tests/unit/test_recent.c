@@ -1,6 +1,7 @@
 /*
- * tests/unit/test_recent.c: "last" is what a list shows first, and an agent goes
- * on with one of the same sessions.
+ * tests/unit/test_recent.c: "last" means the first session that a list shows,
+ * and the session with which the agent would continue is chosen from the same
+ * sessions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /*
- * tests/unit/test_redact.c: what is taken out of an export, and what is not.
+ * tests/unit/test_redact.c: what is removed from an export, and what is not.
  *
- * Keys are put together here, so that none stands in this file as it would be found.
+ * The secret keys are put together at run time, so that this file contains nothing
+ * that looks like one.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_runs.c: a log in runs of whole lines, from a store whose positions
- * count bytes and from one whose positions count lines.
+ * tests/unit/test_runs.c: reading a log in runs of whole lines, from a store whose
+ * positions count bytes and from one whose positions count lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

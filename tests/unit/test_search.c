@@ -1,6 +1,7 @@
 /*
- * tests/unit/test_search.c: the index finds what looking through finds, whatever
- * happens to the sessions, to the index, and by others at the same time.
+ * tests/unit/test_search.c: a search with the index finds the same as a search
+ * without it, whatever happens to the sessions and to the index, and whatever
+ * other processes do at the same time.
  */
 #include "search_world.h"
 #include "image/sent.h"

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_search_part.c: texts of a log that are indexed together, and the way back
- * to each of them.
+ * tests/unit/test_search_part.c: several texts of a log that are indexed together, and how
+ * each of them is found again.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_search_watch.c: a search that is told what has changed finds what one
- * that examines everything finds.
+ * tests/unit/test_search_watch.c: a search that is told which sessions have changed
+ * finds the same as one that examines all of them.
  */
 #include "search_world.h"
 #include "sys/remote.h"

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_search_words.c: what a word is for the search, and its forms.
+ * tests/unit/test_search_words.c: what counts as a word in a search, and which
+ * forms of it are found.
  */
 #include <setjmp.h>
 #include <stdarg.h>

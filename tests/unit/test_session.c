@@ -1,7 +1,8 @@
 /*
  * tests/unit/test_session.c: what grove.h promises about a session.
  *
- * How it stands up to others who write into its file: test_session_files.c.
+ * How a session copes with others that write to its file is tested in
+ * test_session_files.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

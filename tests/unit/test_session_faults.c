@@ -1,10 +1,10 @@
 /*
- * tests/unit/test_session_faults.c: the Nth allocation fails, the Nth system
- * call fails, for every N that a working day of a session has.
+ * tests/unit/test_session_faults.c: the Nth allocation fails, or the Nth system
+ * call, for every N in a typical use of a session.
  *
- * Whatever failed: nothing crashes or leaks (the sanitizers see to that), what
- * was acknowledged is in the file once, every line is whole, and the next one
- * who opens the session works.
+ * Whatever fails, nothing crashes or leaks (the sanitizers check this), each
+ * acknowledged entry is in the file once, every line is whole, and whoever
+ * opens the session next can use it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

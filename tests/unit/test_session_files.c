@@ -1,8 +1,8 @@
 /*
- * tests/unit/test_session_files.c: a session's file is not ours alone.
+ * tests/unit/test_session_files.c: other programs that use a session's file.
  *
- * Others append to it, leave half a line, truncate, replace and delete it while
- * we have it open; and some files are not what they should be to begin with.
+ * They append to it, leave half a line, truncate, replace and delete it while
+ * grove has it open. Some files are damaged from the beginning.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,12 @@
 /*
- * tests/unit/test_session_model.c: a session against an array.
+ * tests/unit/test_session_model.c: a session is compared with a simple model of
+ * it, an array.
  *
- * Random appends of all kinds, branches, resets, labels, names, lines of other
- * writers, reloads and forks, through two handles on one file. Beside them an
- * array is kept, in which every question is answered by walking over all of it;
- * after each step both must agree. GROVE_SEED repeats a run.
+ * Entries of all kinds, branches, resets, labels, names, lines of other
+ * writers, reloads and forks are made at random, through two handles on one
+ * file. The model is an array in which each answer is found by going through
+ * all of it. After each step the session and the model must agree. GROVE_SEED
+ * repeats a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /*
- * tests/unit/test_session_threads.c: many at once.
+ * tests/unit/test_session_threads.c: many threads and processes on one session.
  *
- * Threads append through one handle while others look; processes append to one
- * file, and some of them are killed. What was acknowledged is there, once.
+ * Threads append through one handle while others read; processes append to one
+ * file, and some of them are killed. Every acknowledged entry must be there
+ * exactly once.
  */
 #include <setjmp.h>
 #include <stdarg.h>

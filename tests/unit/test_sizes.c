@@ -1,10 +1,10 @@
 /*
- * tests/unit/test_sizes.c: structs that begin with their size, as programs hand
- * them over that were built with an earlier or a later grove.h.
+ * tests/unit/test_sizes.c: structs that begin with their size, as programs pass
+ * them that were built with an earlier or later grove.h.
  *
- * Each call is made with a struct that is cut off, in a block of exactly that
- * many bytes (the address sanitizer watches over its end), with one that is
- * longer, and with one whose size was not set.
+ * Each call is made with a struct that is shorter, in a block of exactly that
+ * many bytes (the address sanitizer watches its end), with one that is longer,
+ * and with one whose size was not set.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * Snapshots: one document, at one moment, within the window asked for; and what
- * sub-agents reported in one shape.
+ * Tests snapshots: a snapshot is one document that describes the session at one
+ * moment, within the requested window, and shows the results of sub-agents in
+ * one form.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * tests/unit/test_spans.c: logs of lenient dialects, where a value need not be
- * a line.
+ * tests/unit/test_spans.c: logs of lenient dialects, where a value may be
+ * longer or shorter than one line.
  *
- * Everything is tried in a file, where positions are bytes, and in memory,
- * where they count lines.
+ * Every test runs with a file, where positions are bytes, and in memory, where
+ * they count lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_sqlite_store.c: the file of an SQLite store: how it is made and
- * found, shared with other programs, and what happens when it fails.
+ * tests/unit/test_sqlite_store.c: the file of an SQLite store: how it is created
+ * and found, how other programs share it, and what happens when it fails.
  */
 #include "../lib/sqlite_world.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_sqlite_versions.c: tables of earlier and later versions.
+ * tests/unit/test_sqlite_versions.c: SQLite tables of earlier and later
+ * versions.
  */
 #include "../lib/sqlite_world.h"
 

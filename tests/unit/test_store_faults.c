@@ -1,11 +1,12 @@
 /*
- * tests/unit/test_store_faults.c: stores and blobs when memory or the system
- * runs out, at every single call.
+ * tests/unit/test_store_faults.c: stores and blobs when memory runs out or the
+ * system fails, at every single call.
  *
- * Each store does its day's work; the Nth allocation, or the Nth call to the
- * system, fails, for every N there is. Whatever step it hits says so, with the
- * code that belongs to it, and what is stored afterwards is what was stored
- * before that step, or after it, and nothing else.
+ * Each store goes through a typical sequence of operations in which the Nth
+ * allocation, or the Nth system call, fails, for every possible N. The
+ * operation that is affected returns the proper error code, and the store then
+ * holds exactly what it held before that operation, or exactly what it should
+ * hold after it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * tests/unit/test_store_feed.c: files that others read and write at the same
- * time: which file it is (base), who may write (lease), and waiting for news.
+ * time: recognizing that a file was replaced (base), the right to write
+ * (lease), and waiting for changes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,11 @@
 /*
- * tests/unit/test_store_jsonl.c: what only files have: other programs.
+ * tests/unit/test_store_jsonl.c: what only file stores have to deal with: other
+ * programs.
  *
- * What every store must do is in tests/conformance. Here agents append without
- * asking, replace and delete files under us, and the system fails. Whatever
- * happens, what was acknowledged stays, and what was refused leaves no trace.
+ * What every store must do is tested in tests/conformance. Here agents append
+ * without taking a lock and replace or delete files that grove has open, and
+ * the system fails. Whatever happens, acknowledged lines stay, and refused ones
+ * leave no trace.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_store_names.c: what lies in the directories of a file store:
- * lists, attachments, other names.
+ * tests/unit/test_store_names.c: what is in the directories of a file store:
+ * lists, attachments, and files with other names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

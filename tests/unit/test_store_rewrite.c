@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_store_rewrite.c: a new file in the place of the old one, while
- * agents have it open, with a system that fails, on a disk that is full.
+ * tests/unit/test_store_rewrite.c: replacing a file by a new one while agents
+ * have it open, while system calls fail, and when the disk is full.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_submit.c: entries that are written later, to a store that takes
- * its time, or that fails.
+ * tests/unit/test_submit.c: entries that are submitted now and written later, to
+ * a store that is slow or that fails.
  */
 #include <errno.h>
 #include <semaphore.h>

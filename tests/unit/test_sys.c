@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_sys.c: what the system answers to odd questions.
+ * tests/unit/test_sys.c: the results of the system layer in unusual situations.
  */
 #include <setjmp.h>
 #include <stdarg.h>

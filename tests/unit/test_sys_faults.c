@@ -1,9 +1,9 @@
 /*
- * tests/unit/test_sys_faults.c: the calls behind sys/ themselves fail.
+ * tests/unit/test_sys_faults.c: failures of the system calls that sys/ makes.
  *
- * Elsewhere tests fail at the seam, before the system is asked. Here the linker
- * leads the calls astray (--wrap, see tests/meson.build), so that what the
- * system's own answer becomes is seen, too.
+ * Other tests make a call fail before the system is asked. Here the linker
+ * replaces the system calls themselves (--wrap, see tests/meson.build), so that
+ * the handling of the system's own error codes is tested, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_table.c: a hash table of things that hold their own link.
+ * tests/unit/test_table.c: a hash table whose items contain their own link.
  */
 #include <setjmp.h>
 #include <stdarg.h>

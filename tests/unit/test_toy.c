@@ -1,10 +1,10 @@
 /*
- * tests/unit/test_toy.c: a dialect is one file and one row.
+ * tests/unit/test_toy.c: a dialect consists of one file and one row in a table.
  *
- * toy.c, toy_list.c and toy_part.c are such files, the table below has a row for each: one
- * whose logs are trees, one whose logs are lists, and one whose lists begin with a part of
- * another one. The library's own table is not linked, since
- * this one defines the same names; nothing in lib/ knows a toy.
+ * toy.c, toy_list.c and toy_part.c are such files, and the table below has a row for each:
+ * a dialect whose logs are trees, one whose logs are lists, and one whose lists begin with
+ * a part of another list. This table replaces the library's own table, which is not linked
+ * because both define the same names. Nothing in lib/ knows of these dialects.
  */
 #include <setjmp.h>
 #include <stdarg.h>

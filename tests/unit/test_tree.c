@@ -1,8 +1,9 @@
 /*
- * tests/unit/test_tree.c: from rows to a tree.
+ * tests/unit/test_tree.c: building the tree from the rows of a log.
  *
- * Small logs by hand for each thing that can be wrong with a file, a model that
- * is slow and plain against random ones, and a large one for its memory.
+ * There are small logs, written by hand, for everything that can be wrong with
+ * a file; a slow and simple model that is compared with random logs; and a
+ * large log whose use of memory is checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>

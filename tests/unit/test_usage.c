@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_usage.c: every reply once, whatever repeats it.
+ * tests/unit/test_usage.c: each reply is counted once, even if it is stored
+ * several times.
  */
 #include <setjmp.h>
 #include <stdarg.h>

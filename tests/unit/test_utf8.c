@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_utf8.c: what is UTF-8, and what becomes of the rest.
+ * tests/unit/test_utf8.c: which bytes are valid UTF-8, and how invalid ones are
+ * replaced.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * tests/unit/test_walk_faults.c: everything that can be asked of sessions and done
- * to them, with each of its steps failing once (walk.h).
+ * tests/unit/test_walk_faults.c: every question that can be asked about sessions,
+ * and every change that can be made to them, with each of its steps failing once
+ * (walk.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_walk_hosts.c: what servers, viewers and hosts with session code
- * of their own ask and do, with each of its steps failing once (walk.h).
+ * tests/unit/test_walk_hosts.c: the calls of servers, viewers and applications
+ * with session code of their own, with each of their steps failing once (walk.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_watch_faults.c: a watch where the system will not report, or has
- * no more descriptors.
+ * tests/unit/test_watch_faults.c: a watch when the system cannot report changes,
+ * or has no more descriptors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

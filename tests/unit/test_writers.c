@@ -1,10 +1,11 @@
 /*
- * tests/unit/test_writers.c: two write to one session.
+ * tests/unit/test_writers.c: two writers on one session.
  *
- * grove against grove: they take turns, each below the true leaf. grove against
- * an agent that takes no lock: it may come in before any call to the system, and
- * whatever it does there, nothing of its is lost and nothing of ours that was
- * acknowledged before. And agents that are at work on a session, and say so.
+ * If both are grove, they take turns, and each appends below the current leaf.
+ * If one is an agent that takes no lock, it may write before any system call of
+ * grove; whatever it does then, nothing that it wrote is lost, and nothing that
+ * grove acknowledged before. Other tests have agents that announce that they are
+ * using a session.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_xcsh_llm.c: an xcsh context as a model is told it.
+ * tests/unit/test_xcsh_llm.c: the context of an xcsh session in the form in
+ * which a model receives it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/test_xcsh_prepare.c: what is stored of a line, and what comes back.
+ * tests/unit/test_xcsh_prepare.c: what is stored of a line, and what is read
+ * back.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,11 @@
 /*
- * tests/unit/test_xcsh_roundtrip.c: what is appended is what is read again.
+ * tests/unit/test_xcsh_roundtrip.c: an entry that was appended is read back
+ * unchanged.
  *
- * Random entries of every type go in, spelled in odd ways. While a value is
- * made up, three texts of it are written side by side: what is appended, what
- * the log is to hold, and what a reader is to see.
+ * Random entries of every type are appended, in unusual spellings. For each
+ * random value three texts are composed side by side: the text that is
+ * appended, the text that the log should contain, and the text that a reader
+ * should get.
  */
 #include <setjmp.h>
 #include <stdarg.h>

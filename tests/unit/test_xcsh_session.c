@@ -1,8 +1,8 @@
 /*
  * tests/unit/test_xcsh_session.c: sessions of xcsh and oh-my-pi on a disk.
  *
- * When a file appears, what is on the disk before what, what is left when the
- * disk says no, and what a copy begins with.
+ * The tests check when a file is created, in which order things are written to
+ * the disk, what is left when the disk fails, and how a copy begins.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/toy.c: the smallest dialect. Every slot that is not here is optional;
- * ids and names of files are made as pi makes them.
+ * tests/unit/toy.c: the smallest dialect. Every member of the table that is
+ * missing here is optional; ids and file names are formed as pi forms them.
  *
  *	{"toy":"8f03","dir":"/w"}
  *	{"n":"1c","up":null,"who":"user","say":"hello"}

@@ -1,17 +1,17 @@
 /*
- * tests/unit/walk.h: acts, with each of their steps failing once.
+ * tests/unit/walk.h: runs acts, and lets each step of an act fail once.
  *
- * A world is laid out for each agent, in files and in SQLite. Each act is done
- * once for every place in it where something may fail (tests/lib/places.h), which
- * fails: memory, the system, the caller. What is done a thousand times in a row is
- * tried once.
+ * Sessions of each agent are prepared, in files and in SQLite. An act is then done
+ * once for every place in it where something can fail (tests/lib/places.h), and
+ * fails at that place: memory runs out, a system call fails, or a callback returns
+ * an error. Code that runs a thousand times in a row fails only once.
  *
- * Whatever fails is told by the right code, and the session can be read and
- * checked afterwards. A share of all places is drawn by chance; with
- * GROVE_TEST_LONG or GROVE_WALK_ALL it is all of them.
+ * Every failure must be reported with the right code, and the session must be
+ * readable and sound afterwards. Normally a random selection of all places is
+ * tried; with GROVE_TEST_LONG or GROVE_WALK_ALL all of them are.
  *
- * Once in a program, which has a table of acts and calls walk_main(). Include
- * after cmocka.h.
+ * Include it once in a program, after cmocka.h. The program has a table of acts
+ * and calls walk_main().
  */
 #ifndef TESTS_UNIT_WALK_H
 #define TESTS_UNIT_WALK_H

@@ -26,7 +26,7 @@
 /* The states of the disk that are tried for each deed after which the power may fail. */
 enum { STATE_DROPPED, STATE_PREFIX, STATE_RANDOM, STATES = STATE_RANDOM + 8 };
 
-/* With a sanitizer, trying every point would take hours: a larger share is left out. */
+/* With a sanitizer, trying every point would take hours: then even GROVE_TEST_LONG only samples. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOW 1
 #else

@@ -24,8 +24,8 @@ static sqlite3_vfs *below;
 struct file {
 	sqlite3_file base;
 	sqlite3_file *real;             /* is in memory right behind this struct */
-	const char *name;               /* stands for the file, cannot be read from; -1: not recorded */
-	int fd;                         /* stands for the file, but cannot be read from; -1: nothing is recorded */
+	const char *name;               /* NULL: a temporary file */
+	int fd;                         /* stands for the file, cannot be read from; -1: none */
 	bool names_too;                 /* the first sync also syncs the directory */
 };
 

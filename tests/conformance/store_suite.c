@@ -1,9 +1,10 @@
 /*
- * tests/conformance/store_suite.c: what every store must do.
+ * tests/conformance/store_suite.c: the tests that every store must pass.
  *
- * Each case gets a store of its own, empty. What differs from store to store
- * (positions by line or by byte, values kept or not) is said by its row in the
- * table and expected, never passed over. The cases are in the other files.
+ * Each case gets an empty store of its own. Where stores differ (positions that
+ * count lines or bytes, values kept or not), the store's row in the table says
+ * so; the cases expect exactly that and skip nothing. The cases are in the
+ * other files.
  */
 #include "suite_world.h"
 
@@ -25,7 +26,7 @@ static int remove_one(void *payload, const struct grove_key *key)
 	return grove__store_remove(f->st, key, &f->d);
 }
 
-/* A store that all cases share: it is there, and empty. */
+/* Prepares a store that all cases share: creates it if necessary, and empties it. */
 static void make_empty(struct fixture *f, const char *url)
 {
 	OK(grove__store_init(NULL, url, &f->d));
@@ -167,7 +168,7 @@ void free_lines(struct read_lines *l)
 	free(l->line);
 }
 
-/* Take a run apart into lines; pieces of a long line are put together. */
+/* Splits a run into lines; the pieces of a long line are put together. */
 static void take_run(struct fixture *f, struct read_lines *l, const struct grove_store_run *run,
 		     const char *buf)
 {
@@ -203,7 +204,7 @@ struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uin
 		assert_int_equal(run.pos, pos);
 		assert_in_range(run.len, 0, cap);
 		if (run.open && run.by_line) {
-			/* nothing was read: come with a larger buffer */
+			/* nothing was read: the buffer must be larger */
 			assert_int_equal(run.len, 0);
 			assert_int_equal(run.next, pos);
 			assert_int_equal(run.end, 0);
@@ -212,7 +213,7 @@ struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uin
 			continue;
 		}
 		if (run.open) {
-			/* a piece without an end */
+			/* a piece of a line, without its end */
 			assert_true(run.len > 0);
 			assert_null(memchr(buf, '\n', run.len));
 		} else if (!run.end) {
@@ -312,7 +313,7 @@ static size_t add_cases(const struct store_kind *kind, const struct CMUnitTest *
 
 	for (size_t i = 0; i < nr_cases; i++, nr++) {
 		if (nr >= cap || nr >= ARRAY(names))
-			abort(); /* a case that is silently left out is worse */
+			abort(); /* better than leaving out a case silently */
 		snprintf(names[nr], sizeof(names[nr]), "%s: %s", kind->name, cases[i].name);
 		tests[nr] = cases[i];
 		tests[nr].name = names[nr];

@@ -1,6 +1,6 @@
 /*
- * tests/conformance/suite_changes.c: lines that become other lines, and what
- * listeners are told of it: update, rev, changes.
+ * tests/conformance/suite_changes.c: lines that are changed, and the changes
+ * that listeners are told of: update, rev, changes.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static struct grove_store_log_stat stat_of(struct fixture *f, struct grove_store
 	return st;
 }
 
-/* Lines in the log; the bytes that are there are those that the store tells of. */
+/* Counts the lines in the log, and checks that the store counts the same. */
 static uint64_t count_lines(struct fixture *f, struct grove_store_log *log)
 {
 	struct grove_store_log_stat st = stat_of(f, log);
@@ -42,7 +42,7 @@ static uint64_t rev_of(struct fixture *f, struct grove_store_log *log)
 	return stat_of(f, log).base + count_lines(f, log);
 }
 
-/* Every byte of the log, the last line without its LF if that is missing. */
+/* Asserts every byte of the log; the last line may lack its LF. */
 static void assert_bytes(struct fixture *f, struct grove_store_log *log, const char *want)
 {
 	struct grove_store_log_stat st = stat_of(f, log);
@@ -103,14 +103,14 @@ static void a_line_can_become_one_of_another_length(void **state)
 	OK(update(f, log, 1, "two", ""));
 	OK(update(f, log, 2, "", "three, which was empty"));
 	assert_bytes(f, log, "a longer one\n\nthree, which was empty\nfour\nfive\n");
-	/* the last one, and on from there */
+	/* the last line, and then lines appended after it */
 	OK(update(f, log, 4, "five", "the fifth"));
 	assert_bytes(f, reader, "a longer one\n\nthree, which was empty\nfour\nthe fifth\n");
 	OK(add(f, log, str("six"), 5, &out));
 	OK(update(f, log, 5, "six", "6"));
 	OK(add(f, log, str("7"), 6, &out));
 	assert_bytes(f, reader, "a longer one\n\nthree, which was empty\nfour\nthe fifth\n6\n7\n");
-	/* no longer than it was, but other bytes */
+	/* the same length, but other bytes */
 	OK(update(f, log, 3, "four", "FOUR"));
 	assert_bytes(f, log, "a longer one\n\nthree, which was empty\nFOUR\nthe fifth\n6\n7\n");
 	assert_int_equal(count_lines(f, log), 7);
@@ -145,7 +145,7 @@ static void an_update_wants_the_line_to_be_what_it_was(void **state)
 	assert_int_equal(after.generation, before.generation);
 	assert_int_equal(after.base, before.base);
 	assert_bytes(f, log, "one\ntwo\n");
-	/* nobody else's change is lost */
+	/* no change of another writer is lost */
 	OK(update(f, log, 0, "one", "first"));
 	FAILS(GROVE_ECONFLICT, update(f, log, 0, "one", "second"));
 	assert_bytes(f, log, "first\ntwo\n");
@@ -175,7 +175,7 @@ static void long_lines_can_be_updated_too(void **state)
 	assert_int_equal(stat_of(f, log).bytes, 4 + huge.line.len + 1 + 6);
 	OK(grove__log_fetch(log, 1, huge.line.len - 8, buf, 8, &f->d));
 	assert_memory_equal(buf, huge.line.ptr + huge.line.len - 8, 8);
-	/* differs in its last byte alone */
+	/* differs only in its last byte */
 	copy = malloc(huge.line.len);
 	assert_non_null(copy);
 	memcpy(copy, huge.line.ptr, huge.line.len);
@@ -184,7 +184,7 @@ static void long_lines_can_be_updated_too(void **state)
 	FAILS(GROVE_ECONFLICT, grove__log_update(log, 1, other.line, &huge, GROVE_CHANGE_UPDATE,
 						 GROVE_SYNC_NONE, &f->d));
 	OK(grove__log_update(log, 1, huge.line, &other, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d));
-	/* what was fetched before is not what is there now */
+	/* what was fetched before has changed */
 	OK(grove__log_fetch(log, 1, huge.line.len - 8, buf, 8, &f->d));
 	assert_memory_equal(buf, copy + huge.line.len - 8, 8);
 	OK(grove__log_update(log, 1, other.line, &small, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d));
@@ -210,7 +210,7 @@ static void a_last_line_stays_unfinished_when_it_is_updated(void **state)
 	struct grove_store_appended out = { .pad = 0 };
 
 	if (!f->kind->open_end) {
-		/* elsewhere the value is one like any other, or there are none */
+		/* elsewhere this value has no special meaning, or there are no values */
 		assert_bytes(f, log, "one\ntwo\n");
 		grove__log_close(log);
 		return;
@@ -264,7 +264,7 @@ static void a_cut_after_updates_leaves_the_right_length(void **state)
 	grove__log_close(log);
 }
 
-/* A log as a plain array. */
+/* A log as a simple array. */
 struct model {
 	char line[200][48];
 	size_t nr;
@@ -285,7 +285,7 @@ static void any_line(uint64_t *seed, char out[48])
 	out[len] = '\0';
 }
 
-/* One step on the log and on the model. */
+/* Takes one step on the log and on the model. */
 static void one_step(struct fixture *f, struct grove_store_log *log, struct model *m,
 		     uint64_t *seed)
 {
@@ -356,7 +356,7 @@ struct adder {
 	int rc;
 };
 
-/* Add one to the number in the first line, `times` times, whoever else does so. */
+/* Adds one to the number in the first line, `times` times, while others do the same. */
 static void *add_up(void *arg)
 {
 	struct adder *a = arg;
@@ -417,7 +417,7 @@ static void of_those_who_update_at_once_none_is_lost(void **state)
 struct told {
 	struct grove_store_change list[32];
 	char id[32][300];
-	size_t nr, stop;         /* `stop`: after so many; 0: never */
+	size_t nr, stop;         /* `stop`: end after so many changes; 0: never */
 };
 
 static int take_change(void *payload, const struct grove_store_change *c)
@@ -437,7 +437,7 @@ static void ask_changes(struct fixture *f, struct grove_store_log *log, uint64_t
 	OK(grove__log_changes(log, since, take_change, t, &f->d));
 }
 
-/* The last of `nr` changes is this one, just made. */
+/* Asserts that there are `nr` changes, and that the last one, just made, is this one. */
 static void assert_last(struct fixture *f, struct grove_store_log *log, size_t nr,
 			enum grove_change_kind kind, const char *id)
 {
@@ -499,7 +499,7 @@ static void every_change_is_told_in_its_order(void **state)
 	assert_last(f, log, 4, GROVE_CHANGE_NAME, "");
 	OK(grove__log_meta_put(log, "something", str("else"), &f->d));
 	assert_last(f, log, 5, GROVE_CHANGE_VALUE, "");
-	/* to write the same value again is a change, too */
+	/* writing the same value again is a change, too */
 	OK(grove__log_meta_put(log, "something", str("else"), &f->d));
 	assert_last(f, log, 6, GROVE_CHANGE_VALUE, "");
 	OK(grove__log_replace(log, 2, str("THREE"), GROVE_SYNC_NONE, &f->d));
@@ -507,7 +507,7 @@ static void every_change_is_told_in_its_order(void **state)
 	OK(grove__store_rename(f->st, &key, &to, &f->d));
 	assert_last(f, log, 8, GROVE_CHANGE_VALUE, "");
 	assert_int_equal(rev_of(f, log), rev + 9);
-	/* what is no change of the session */
+	/* these values are not changes of the session */
 	if (f->kind->open_end) {
 		OK(grove__log_meta_put(log, "dialect", str("pi"), &f->d));
 		OK(grove__log_meta_put(log, GROVE__META_UNFINISHED, str("1"), &f->d));
@@ -536,7 +536,7 @@ static void changes_are_told_from_where_the_listener_is(void **state)
 	ask_changes(f, log, 0, &all);
 	assert_int_equal(all.nr, 6);
 	for (size_t i = 0; i < all.nr; i++) {
-		/* at the change, and behind it: that one comes first */
+		/* asked from the change itself, or from just after it: this change comes first */
 		for (uint64_t more = 0; more < 3; more++) {
 			ask_changes(f, log, all.list[i].rev + more, &t);
 			assert_int_equal(t.nr, all.nr - i);
@@ -549,7 +549,7 @@ static void changes_are_told_from_where_the_listener_is(void **state)
 	ask_changes(f, log, UINT64_MAX, &t);
 	assert_int_equal(t.nr, 1);
 	assert_int_equal(t.list[0].rev, all.list[5].rev);
-	/* who has heard enough */
+	/* a listener that stops */
 	memset(&t, 0, sizeof(t));
 	t.stop = 2;
 	assert_int_equal(grove__log_changes(log, 0, take_change, &t, &f->d), 1);
@@ -569,7 +569,7 @@ static void a_reset_is_the_first_change_that_is_known(void **state)
 	uint64_t rev;
 
 	if (!f->kind->feed) {
-		/* another base is all that is told of a rewrite */
+		/* a rewrite is reported only by another base */
 		uint64_t base = stat_of(f, log).base;
 
 		OK(grove__log_rewrite(log, next_rewritten, &r, tail_of(f, log), 0, &f->d));
@@ -594,7 +594,7 @@ static void a_reset_is_the_first_change_that_is_known(void **state)
 	OK(grove__log_cut(log, 1, 2, GROVE_SYNC_NONE, &f->d));
 	assert_true(rev_of(f, log) > rev);
 	assert_last(f, log, 1, GROVE_CHANGE_RESET, "");
-	/* one that fails is none */
+	/* a call that fails is not a change */
 	rev = rev_of(f, log);
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 0, 2, GROVE_SYNC_NONE, &f->d));
 	r.at = 0;
@@ -671,12 +671,12 @@ static void an_append_on_another_base_is_refused(void **state)
 
 	OK(add_on(f, log, "a", tail, base));
 	if (!f->kind->feed) {
-		/* what is kept with a file is nothing that could move */
+		/* a file store has no base that other changes could move */
 		OK(add_on(f, log, "b", tail_of(f, log), base + 1));
 		assert_log(f, log, LINES("one", "a", "a", "b", "b"));
 		goto out;
 	}
-	/* each of these is a change, by whichever handle it was made */
+	/* each of these is a change, whichever handle made it */
 	OK(grove__log_meta_put(other, "leaf", str("3 e1"), &f->d));
 	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 3, base));
 	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", GROVE_ANY_POS, base));
@@ -689,16 +689,16 @@ static void an_append_on_another_base_is_refused(void **state)
 	base = stat_of(f, log).base;
 	OK(grove__log_meta_put(log, "anything", str("x"), &f->d));
 	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 5, base));
-	/* who does not ask is not refused, and who knows it is let through */
+	/* who does not ask for a base is not refused, and who knows the present one may append */
 	OK(add(f, log, str("c"), 5, &out));
 	OK(add_on(f, log, "d", 6, GROVE_ANY_BASE));
 	OK(add_on(f, log, "e", 8, stat_of(f, log).base));
-	/* found out about the log, not done to it */
+	/* this is found out about the log, and does not change it */
 	base = stat_of(f, log).base;
 	OK(grove__log_meta_put(other, "dialect", str("pi"), &f->d));
 	OK(grove__log_meta_put(other, GROVE__META_UNFINISHED, str("1"), &f->d));
 	OK(add_on(f, log, "f", 10, base));
-	/* lines of another are a matter of the tail */
+	/* lines of another writer move the tail, not the base */
 	OK(add(f, other, str("g"), 12, &out));
 	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 12, base));
 	OK(add_on(f, log, "h", 13, base));
@@ -727,7 +727,7 @@ static void *move_leaf(void *arg)
 	return NULL;
 }
 
-/* How many changes were there when the log had `lines` lines? */
+/* Returns how many changes there had been when the log had `lines` lines. */
 static uint64_t changes_before(const struct told *t, uint64_t lines)
 {
 	uint64_t nr = 0;
@@ -737,7 +737,7 @@ static uint64_t changes_before(const struct told *t, uint64_t lines)
 	return nr;
 }
 
-/* Each line tells the base that it was stored on; the changes tell which that was. */
+/* Each line contains the base on which it was stored; the changes show which base that was. */
 static void no_change_slips_in_before_an_append(void **state)
 {
 	enum { TIMES = 15, APPENDS = 40 };

@@ -1,5 +1,5 @@
 /*
- * tests/conformance/suite_lease.c: who may write.
+ * tests/conformance/suite_lease.c: leases: who may write.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ static struct grove_store_log_stat stat_of(struct fixture *f, struct grove_store
 	return st;
 }
 
-/* Every way of writing is refused, and leaves no trace. */
+/* Asserts that every way of writing is refused and leaves no trace. */
 static void assert_shut_out(struct fixture *f, struct grove_store_log *log)
 {
 	struct grove_store_log_stat before = stat_of(f, log), after;
@@ -82,14 +82,17 @@ static void assert_shut_out(struct fixture *f, struct grove_store_log *log)
 	free_lines(&l);
 }
 
-/* The ways of writing, one after another; the log has one line afterwards. */
+/* Writes in every way, one after another; then the log has one line. */
 static void assert_let_in(struct fixture *f, struct grove_store_log *log)
 {
 	struct grove_store_record rec = entry_of("new", "e", "");
 	struct rewriting r = { &rec, 1, 0 };
 	struct grove_store_appended out;
 
-	/* where another has written the log anew, this is how a handle goes on */
+	/*
+	 * after another handle has rewritten the log, this makes the handle continue with the new
+	 * one
+	 */
 	stat_of(f, log);
 	OK(add(f, log, str("line"), GROVE_ANY_POS, &out));
 	OK(add(f, log, str("line"), out.tail, &out));
@@ -103,7 +106,7 @@ static void assert_let_in(struct fixture *f, struct grove_store_log *log)
 		OK(grove__log_meta_put(log, "leaf", str("x"), &f->d));
 }
 
-/* Two handles of one log with two lines. */
+/* Two handles of one log that has two lines. */
 struct two {
 	struct grove_key key;
 	struct grove_store_log *a, *b;
@@ -144,7 +147,7 @@ static void a_lease_is_taken_kept_and_given_back(void **state)
 	assert_string_equal(y.owner, "alice");
 	assert_int_equal(y.number, x.number);
 	assert_int_equal(y.until, x.until);
-	/* for longer, and for shorter */
+	/* a longer time, and a shorter one */
 	y = take(f, t.a, "alice", 2 * LONG);
 	assert_int_equal(y.number, x.number);
 	assert_true(y.until >= x.until + LONG);
@@ -155,14 +158,14 @@ static void a_lease_is_taken_kept_and_given_back(void **state)
 	assert_string_equal(y.owner, "");
 	assert_int_equal(y.number, x.number);
 	assert_string_equal(look(f, t.b).owner, "");
-	/* to give back what one does not have is harmless */
+	/* giving back a lease that one does not have does no harm */
 	give_back(f, t.a);
 	give_back(f, t.b);
 	y = take(f, t.b, "bob", LONG);
 	assert_true(y.number > x.number);
 	give_back(f, t.a);
 	assert_string_equal(look(f, t.a).owner, "bob");
-	/* none of it is a change of the log */
+	/* none of this is a change of the log */
 	after = stat_of(f, t.a);
 	assert_int_equal(after.tail, before.tail);
 	assert_int_equal(after.base, before.base);
@@ -177,7 +180,7 @@ static void who_has_no_lease_cannot_write_while_another_has(void **state)
 	struct grove_store_log *late;
 	struct grove_store_appended out;
 
-	/* nobody has one: everybody may */
+	/* while nobody has a lease, everybody may write */
 	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
 	OK(add(f, t.b, str("four"), GROVE_ANY_POS, &out));
 	take(f, t.a, "alice", LONG);
@@ -188,7 +191,7 @@ static void who_has_no_lease_cannot_write_while_another_has(void **state)
 	assert_let_in(f, t.a);
 	stat_of(f, t.b);
 	OK(add(f, t.a, str("more"), GROVE_ANY_POS, &out));
-	/* right behind an append of who may */
+	/* directly after an append by the holder of the lease */
 	FAILS(GROVE_ECONFLICT, add(f, t.b, str("less"), GROVE_ANY_POS, &out));
 	assert_shut_out(f, t.b);
 	give_back(f, t.a);
@@ -208,7 +211,7 @@ static void another_owner_has_to_wait(void **state)
 	assert_int_equal(y.number, x.number);
 	FAILS(GROVE_ECONFLICT, grove__log_lease_take(t.b, "Alice", LONG, &y, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_lease_take(t.b, "alic", 1, &y, &f->d));
-	/* it says who has it */
+	/* the error names the holder */
 	assert_int_equal(grove__log_lease_take(t.b, "bob", LONG, &y, &f->d), GROVE_ECONFLICT);
 	assert_non_null(strstr(f->d.message, "alice"));
 	assert_let_in(f, t.a);
@@ -236,7 +239,7 @@ static void only_who_has_a_lease_renews_it(void **state)
 	y = look(f, t.b);
 	assert_int_equal(y.number, x.number);
 	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.b, LONG, &y, &f->d));
-	/* another handle of the same owner has it now */
+	/* another handle takes it over under the same owner's name */
 	y = take(f, t.b, "alice", LONG);
 	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.a, LONG, &x, &f->d));
 	assert_shut_out(f, t.a);
@@ -245,7 +248,7 @@ static void only_who_has_a_lease_renews_it(void **state)
 	x = look(f, t.b);
 	assert_string_equal(x.owner, "");
 	assert_int_equal(x.number, y.number);
-	/* there is nothing to give back */
+	/* this handle has nothing to give back */
 	OK(grove__log_lease_release(t.b, &f->d));
 	close_two(&t);
 }
@@ -259,7 +262,7 @@ static void a_lease_past_its_time_is_free(void **state)
 
 	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
 	clock_passes(x.until);
-	/* it keeps nobody out any more, and counts until another is taken */
+	/* an expired lease keeps nobody out, and stays valid until another one is taken */
 	OK(add(f, t.b, str("four"), GROVE_ANY_POS, &out));
 	OK(add(f, t.a, str("five"), GROVE_ANY_POS, &out));
 	assert_let_in(f, t.a);
@@ -269,7 +272,9 @@ static void a_lease_past_its_time_is_free(void **state)
 	OK(add(f, t.a, str("six"), GROVE_ANY_POS, &out));
 	y = take(f, t.b, "bob", LONG);
 	assert_true(y.number > x.number);
-	/* an earlier number never writes again, even after the later one is gone */
+	/*
+	 * a holder with an earlier number can never write again, even after the later lease is gone
+	 */
 	assert_shut_out(f, t.a);
 	assert_let_in(f, t.b);
 	give_back(f, t.b);
@@ -294,7 +299,7 @@ static void the_same_owner_takes_over_by_another_handle(void **state)
 	FAILS(GROVE_ECONFLICT, add(f, t.a, str("four"), out.tail, &out));
 	assert_shut_out(f, t.a);
 	assert_let_in(f, t.b);
-	/* giving back what was taken over takes nothing away */
+	/* giving back a lease that was taken over does not end the new one */
 	give_back(f, t.a);
 	assert_int_equal(look(f, t.a).number, y.number);
 	assert_string_equal(look(f, t.a).owner, "alice");
@@ -334,7 +339,7 @@ static void a_log_that_was_made_anew_is_nobodys(void **state)
 
 	take(f, t.a, "alice", LONG);
 	close_two(&t);
-	/* removing is not writing to it */
+	/* a lease does not prevent removing the log */
 	OK(grove__store_remove(f->st, &t.key, &f->d));
 	t = two_of(f);
 	assert_string_equal(look(f, t.b).owner, "");

@@ -1,5 +1,5 @@
 /*
- * tests/conformance/suite_lines.c: lines go in and come out: create, append,
+ * tests/conformance/suite_lines.c: writing and reading lines: create, append,
  * read, compare and swap, replace, rewrite.
  */
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void creating_is_exclusive(void **state)
 	assert_null(other);
 	grove__log_close(log);
 	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE, &f->d));
-	/* nor with other flags beside it */
+	/* other flags beside it change nothing */
 	FAILS(GROVE_EEXIST,
 	      grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE, &f->d));
 	log = open_log(f, key, GROVE_STORE_READ);
@@ -78,7 +78,7 @@ static void what_is_missing_is_not_found(void **state)
 	assert_null(log);
 	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &key, GROVE_STORE_WRITE, &f->d));
 	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_STORE_READ, &f->d));
-	/* looking made nothing */
+	/* the calls above have created nothing */
 	grove__log_close(make_log(f, key, LINES("x")));
 	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_STORE_WRITE, &f->d));
 }
@@ -127,7 +127,7 @@ static void a_handle_for_reading_refuses_to_write(void **state)
 
 /* --------------------------------------------------------- append and read */
 
-/* Append the lines, read them with buffers of all these sizes, compare. */
+/* Appends the lines, reads them with buffers of all these sizes, and compares. */
 static void come_back(struct fixture *f, const char *name, const struct hard *h, size_t nr,
 		      const size_t *caps, size_t nr_caps)
 {
@@ -169,7 +169,7 @@ static void bytes_come_back_as_they_were(void **state)
 
 	hard_make(&h);
 	come_back(f, "hard.jsonl", &h, h.nr, large, ARRAY(large));
-	/* the tiny buffers without the line of 3 MB: a byte at a time takes all day */
+	/* without the line of 3 MB, which would take too long with tiny buffers */
 	come_back(f, "tiny.jsonl", &h, 9, tiny, ARRAY(tiny));
 	free(h.huge);
 }
@@ -218,7 +218,7 @@ static void ten_thousand_lines_are_as_good_as_one(void **state)
 		OK(add(f, log, str(line), GROVE_ANY_POS, &out));
 		pos[i] = out.pos;
 	}
-	/* what append said and what reading finds is one and the same */
+	/* reading finds the positions that append has returned */
 	for (size_t c = 0; c < ARRAY(caps); c++) {
 		struct read_lines l = read_all(f, log, caps[c]);
 
@@ -292,7 +292,7 @@ static void a_line_with_a_line_end_in_it_is_refused(void **state)
 	FAILS(GROVE_EINVAL, add(f, log, str("a\nb"), GROVE_ANY_POS, &out));
 	FAILS(GROVE_EINVAL, add(f, log, str("\n"), GROVE_ANY_POS, &out));
 	FAILS(GROVE_EINVAL, add(f, log, str("ends in one\n"), GROVE_ANY_POS, &out));
-	/* of a batch nothing is stored */
+	/* a batch with an invalid line is not stored at all */
 	FAILS(GROVE_EINVAL, grove__log_append(log, rec, ARRAY(rec), GROVE_ANY_POS, GROVE_SYNC_NONE,
 					      &out, &f->d));
 	FAILS(GROVE_EINVAL, grove__log_replace(log, second, str("t\no"), GROVE_SYNC_NONE, &f->d));
@@ -373,7 +373,7 @@ static void two_handles_take_turns(void **state)
 		}
 		free_lines(&l);
 	}
-	/* growth is no new generation */
+	/* growth does not change the generation */
 	assert_int_equal(generation_of(f, reader), generation_of(f, reader));
 	grove__log_close(reader);
 	grove__log_close(b);
@@ -389,7 +389,7 @@ struct appender {
 	int rc;
 };
 
-/* "t07 n0012 a" and, in one append with it, "t07 n0012 b", padded to many lengths */
+/* Writes "t07 n0012 a", or in the same append "t07 n0012 b", padded to many lengths. */
 static void thread_line(char *out, size_t cap, unsigned thread, unsigned n, char part)
 {
 	snprintf(out, cap, "t%02u n%04u %c %.*s", thread, n, part, (int)((thread * 31 + n * 7) % 90),
@@ -412,7 +412,7 @@ static void *append_many(void *arg)
 		rec[1].line = str(two);
 		a->rc = grove__log_append(a->log, rec, 2, GROVE_ANY_POS, GROVE_SYNC_ALWAYS, &out,
 					  NULL);
-		/* fetch may be called beside append */
+		/* fetch may be called at the same time as append */
 		if (!a->rc)
 			a->rc = grove__log_fetch(a->log, out.pos, 0, two, strlen(one), NULL);
 		if (!a->rc && memcmp(one, two, strlen(one)))
@@ -421,7 +421,7 @@ static void *append_many(void *arg)
 	return NULL;
 }
 
-/* `handles` of one log, shared by the threads. */
+/* Appends from several threads, which share `handles` handles of one log. */
 static void append_from_threads(struct fixture *f, unsigned handles)
 {
 	struct grove_key key = key_of("p", "threads.jsonl");
@@ -446,7 +446,10 @@ static void append_from_threads(struct fixture *f, unsigned handles)
 		assert_int_equal(a[i].rc, 0);
 	}
 	pthread_barrier_destroy(&start);
-	/* each line once and whole, a batch together, every thread's in its order */
+	/*
+	 * each line is there once and whole, batches stay together, each thread's lines are in
+	 * order
+	 */
 	l = read_all(f, log[0], 1000);
 	assert_int_equal(l.nr, 1 + 2 * THREADS * APPENDS);
 	for (size_t i = 1; i < l.nr; i += 2) {
@@ -482,7 +485,7 @@ struct counter {
 	int rc;
 };
 
-/* Append the number of the line that it becomes, or look again. */
+/* Appends its own line number by compare and swap, and tries again after a conflict. */
 static void *count_by_swap(void *arg)
 {
 	struct counter *c = arg;
@@ -583,13 +586,13 @@ static void what_lies_beyond_the_end_is_stale(void **state)
 	FAILS(GROVE_ESTALE, grove__log_fetch(log, last, 7, buf, 2, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_fetch(log, tail, 0, buf, 1, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_fetch(log, tail + 1000, 0, buf, 1, &f->d));
-	/* reading up to where the log does not reach */
+	/* reading up to a position behind the end of the log */
 	FAILS(GROVE_ESTALE, grove__log_read(log, 0, tail + 1, buf, sizeof(buf), &run, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_read(log, tail, tail + 5, buf, sizeof(buf), &run, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_read(log, tail + 7, tail + 9, buf, sizeof(buf), &run, &f->d));
-	/* or from behind the end that was asked for */
+	/* or from a position behind the end that was asked for */
 	FAILS(GROVE_ESTALE, grove__log_read(log, tail, 0, buf, sizeof(buf), &run, &f->d));
-	/* the end itself is no error */
+	/* reading at the end itself is no error */
 	OK(grove__log_read(log, tail, tail, buf, sizeof(buf), &run, &f->d));
 	assert_int_equal(run.len, 0);
 	assert_int_equal(run.end, 1);
@@ -615,7 +618,7 @@ static void a_line_can_be_replaced_by_one_as_long(void **state)
 	assert_int_equal(tail_of(f, log), tail);
 	assert_log(f, log, LINES("title two", "{\"a\":2}", "", "LAST"));
 	assert_log(f, reader, LINES("title two", "{\"a\":2}", "", "LAST"));
-	/* and the log still grows at its end */
+	/* the log still grows at its end */
 	OK(add(f, log, str("more"), tail, &out));
 	assert_log(f, reader, LINES("title two", "{\"a\":2}", "", "LAST", "more"));
 	free_lines(&l);
@@ -636,11 +639,11 @@ static void a_line_of_another_length_is_refused(void **state)
 			if (strlen(wrong[k]) != l.line[i].bytes.len)
 				FAILS(GROVE_EINVAL, grove__log_replace(log, l.line[i].pos, str(wrong[k]),
 								       GROVE_SYNC_NONE, &f->d));
-	/* where there is no line */
+	/* at a position where no line begins */
 	FAILS(GROVE_ESTALE, grove__log_replace(log, tail_of(f, log), str(""), GROVE_SYNC_NONE, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_replace(log, tail_of(f, log) + 9, str("x"), GROVE_SYNC_NONE,
 					       &f->d));
-	/* a place inside a line is not a line */
+	/* a position inside a line is not a line */
 	if (!f->kind->by_line)
 		FAILS(GROVE_EINVAL, grove__log_replace(log, 1, str("xx"), GROVE_SYNC_NONE, &f->d));
 	assert_log(f, log, LINES("abc", "", "defg", "hi"));
@@ -672,7 +675,7 @@ static void a_log_can_be_cut_off_where_a_line_begins(void **state)
 	assert_int_equal(tail_of(f, log), l.line[2].pos);
 	assert_log(f, log, LINES("one", "two"));
 	assert_log(f, reader, LINES("one", "two"));
-	/* and the log grows from there */
+	/* the log grows from there */
 	OK(add(f, log, str("other"), l.line[2].pos, &out));
 	assert_log(f, reader, LINES("one", "two", "other"));
 	OK(grove__log_cut(log, 0, tail_of(f, log), GROVE_SYNC_NONE, &f->d));
@@ -689,9 +692,9 @@ static void a_log_can_be_cut_off_where_a_line_begins(void **state)
 struct source {
 	const char *const *line;
 	size_t nr, at;
-	int end;                 /* what comes behind the last line: 1, or an error */
+	int end;                 /* the result after the last line: 1, or an error */
 	struct fixture *f;
-	struct grove_store_log *read; /* yield the lines of this log instead, upside down */
+	struct grove_store_log *read; /* return the lines of this log instead, in reverse order */
 	struct read_lines lines;
 	struct grove_buf buf;
 };
@@ -734,7 +737,7 @@ static void a_rewrite_replaces_every_line(void **state)
 	OK(grove__log_rewrite(log, next_of, &s, tail_of(f, log), 0, &f->d));
 	assert_log(f, log, LINES("ONE", "", "a longer second line", "THREE"));
 	assert_int_not_equal(generation_of(f, log), before);
-	/* the handle goes on from there */
+	/* the handle continues with the new log */
 	OK(add(f, log, str("four"), tail_of(f, log), &out));
 	assert_log(f, log, LINES("ONE", "", "a longer second line", "THREE", "four"));
 	grove__log_close(log);
@@ -798,7 +801,7 @@ static void a_rewrite_that_fails_changes_nothing(void **state)
 			const char *const line[] = { "x", "y", "z" };
 			struct source s = source_of(line, nr, codes[i]);
 
-			/* the caller's own code, untouched */
+			/* the caller's own code is passed on unchanged */
 			assert_int_equal(grove__log_rewrite(log, next_of, &s, tail, 0, &f->d), codes[i]);
 			assert_int_equal(s.at, nr);
 		}
@@ -852,7 +855,7 @@ static void a_reader_notices_a_rewrite_and_goes_on(void **state)
 	char buf[64];
 
 	OK(grove__log_rewrite(log, next_of, &s, tail, 0, &f->d));
-	/* it may go on with what it had, or be told; wrong bytes are what it never gets */
+	/* the handle may still see the old bytes or get an error, but never wrong bytes */
 	{
 		int rc = grove__log_fetch(reader, old.line[2].pos, 0, buf, 5, &f->d);
 
@@ -862,7 +865,7 @@ static void a_reader_notices_a_rewrite_and_goes_on(void **state)
 	before = generation_of(f, reader);
 	assert_int_equal(generation_of(f, reader), before);
 	assert_log(f, reader, LINES("1"));
-	/* what the old one reached is not there any more */
+	/* positions of the old log are not valid any more */
 	FAILS(GROVE_ESTALE, grove__log_read(reader, 0, tail, buf, sizeof(buf), &run, &f->d));
 	FAILS(GROVE_ESTALE, grove__log_fetch(reader, old.line[2].pos, 0, buf, 5, &f->d));
 	free_lines(&old);

@@ -9,7 +9,7 @@
 struct names {
 	char name[64][128];
 	size_t nr;
-	size_t stop_at;           /* answer 42 when there are so many; 0: never */
+	size_t stop_at;           /* return 42 after so many; 0: never */
 	struct fixture *f;
 	bool removing, renaming;
 };
@@ -73,7 +73,7 @@ static void a_list_names_every_log_once(void **state)
 	struct fixture *f = *state;
 	struct names n = { .f = f };
 
-	/* nothing was ever stored: nothing is there, which is no error */
+	/* nothing was ever stored: the list is empty, which is no error */
 	OK(grove__store_list(f->st, NULL, note_key, &n, &f->d));
 	OK(grove__store_list(f->st, "p", note_key, &n, &f->d));
 	OK(grove__store_list(f->st, "", note_key, &n, &f->d));
@@ -132,7 +132,7 @@ static void a_list_ends_when_it_is_told_to(void **state)
 	assert_int_equal(n.nr, 2);
 }
 
-/* What a survey says is what the log itself says, also after something was appended. */
+/* Checks that a survey reports the same as the log itself, also after an append. */
 static int note_surveyed(void *payload, const struct grove_key *key,
 			 const struct grove_store_log_stat *st)
 {
@@ -192,7 +192,7 @@ static void what_is_listed_may_be_renamed_on_the_spot(void **state)
 	struct names n = { .f = f, .renaming = true };
 
 	make_some(f);
-	/* the new names may or may not be met on the way */
+	/* whether the new names are found on the way is not defined */
 	OK(grove__store_list(f->st, NULL, note_key, &n, &f->d));
 	n = (struct names){ .f = f };
 	OK(grove__store_list(f->st, NULL, note_key, &n, &f->d));
@@ -221,7 +221,7 @@ static void removing_twice_is_harmless(void **state)
 	assert_string_equal(got.ptr, "stays too");
 	grove__buf_release(&got);
 	grove__log_close(log);
-	/* the name is free again, and nothing of the old one comes back */
+	/* the name is free again, and nothing of the old log comes back */
 	log = make_log(f, key, LINES("new"));
 	assert_log(f, log, LINES("new"));
 	FAILS(GROVE_ENOTFOUND, grove__store_attach_get(f->st, &key, "sub/note.txt", &got, &f->d));
@@ -326,7 +326,7 @@ static void a_log_moves_to_a_free_name_with_all_it_has(void **state)
 	assert_string_equal(got.ptr, "result");
 	OK(grove__store_list(f->st, NULL, note_key, &n, &f->d));
 	assert_names(&n, LINES("new-project|b.jsonl|"));
-	/* and back again, within one project too */
+	/* and back again, also within one project */
 	OK(grove__store_rename(f->st, &to, &from, &f->d));
 	to = key_of("p", "c.jsonl");
 	OK(grove__store_rename(f->st, &from, &to, &f->d));
@@ -352,7 +352,7 @@ static void a_name_that_is_taken_is_not_overwritten(void **state)
 	FAILS(GROVE_EEXIST, grove__store_rename(f->st, &a, &b, &f->d));
 	FAILS(GROVE_EEXIST, grove__store_rename(f->st, &a, &a, &f->d));
 	FAILS(GROVE_ENOTFOUND, grove__store_rename(f->st, &none, &c, &f->d));
-	/* no log of that name, but something that would belong to it */
+	/* there is no log of that name, but one that would belong to it */
 	grove__log_close(make_log(f, of_c, LINES("of c")));
 	FAILS(GROVE_EEXIST, grove__store_rename(f->st, &a, &c, &f->d));
 	log = open_log(f, a, GROVE_STORE_READ);
@@ -386,7 +386,7 @@ static void attachments_come_back_as_they_were(void **state)
 	OK(grove__store_attach_put(f->st, &key, "deep/er/every", grove__slice(h.every, 255), &f->d));
 	OK(grove__store_attach_put(f->st, &key, "empty", grove__slice(NULL, 0), &f->d));
 	OK(grove__store_attach_put(f->st, &key, "huge", h.line[HARD_HUGE], &f->d));
-	/* get adds to what is in the buffer */
+	/* get appends to the buffer */
 	OK(grove__buf_add_str(&got, "before "));
 	OK(grove__store_attach_get(f->st, &key, "a.txt", &got, &f->d));
 	assert_string_equal(got.ptr, "before line 1\nline 2\n");
@@ -400,7 +400,7 @@ static void attachments_come_back_as_they_were(void **state)
 	OK(grove__store_attach_get(f->st, &key, "huge", &got, &f->d));
 	assert_int_equal(got.len, h.line[HARD_HUGE].len);
 	assert_memory_equal(got.ptr, h.line[HARD_HUGE].ptr, got.len);
-	/* another session has its own */
+	/* another session has attachments of its own */
 	FAILS(GROVE_ENOTFOUND, grove__store_attach_get(f->st, &other, "a.txt", &got, &f->d));
 	grove__buf_release(&got);
 	free(h.huge);
@@ -517,7 +517,7 @@ static void values_are_kept_with_a_log_or_the_store_says_no(void **state)
 	assert_int_equal(got.len, 255);
 	assert_memory_equal(got.ptr, h.every, 255);
 	FAILS(GROVE_ENOTFOUND, grove__log_meta_get(log, "lea", &got, &f->d));
-	/* values are no lines */
+	/* values are not lines */
 	assert_log(f, log, LINES("x"));
 	grove__log_close(log);
 	grove__log_close(second);

@@ -1,6 +1,6 @@
 /*
- * tests/conformance/suite_world.h: what the cases share: a store of their own,
- * ways to fill a log and to read it, lines that are hard to keep.
+ * tests/conformance/suite_world.h: what the cases share: a store for each case,
+ * ways to fill and read a log, and lines that are hard to store correctly.
  */
 #ifndef TESTS_CONFORMANCE_SUITE_WORLD_H
 #define TESTS_CONFORMANCE_SUITE_WORLD_H
@@ -27,11 +27,11 @@ struct fixture {
 	const struct store_kind *kind;
 	char dir[256];
 	struct grove_store *st;
-	unsigned traced;         /* lines the trace told; atomic */
+	unsigned traced;         /* lines that the trace has reported; atomic */
 	struct grove_detail d;
 };
 
-/* A call that must end with `code`; where that is an error, it must say why. */
+/* Checks that a call returned `code`; if that is an error, there must be a message. */
 void check(struct fixture *f, int rc, int code, const char *what, const char *file, int line);
 
 #define FAILS(code, call) check(f, call, code, #call, __FILE__, __LINE__)
@@ -39,7 +39,7 @@ void check(struct fixture *f, int rc, int code, const char *what, const char *fi
 
 struct grove_key key_of(const char *project, const char *session);
 struct grove_store_log *open_log(struct fixture *f, struct grove_key key, unsigned flags);
-/* A new log with these lines in it, open for writing. */
+/* Creates a log with these lines, open for writing. */
 struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
 				 size_t nr);
 int add(struct fixture *f, struct grove_store_log *log, struct grove_slice line, uint64_t expect,
@@ -55,10 +55,13 @@ struct read_line {
 struct read_lines {
 	struct read_line *line;
 	size_t nr, cap;
-	bool open;        /* the last one has no LF yet */
+	bool open;        /* the last line has no LF yet */
 };
 
-/* From `pos` to `until` with a buffer of `cap` bytes, made larger only where the store asks. */
+/*
+ * Reads from `pos` to `until` with a buffer of `cap` bytes, enlarged only where the store asks for
+ * it.
+ */
 struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos,
 			     uint64_t until, size_t cap);
 struct read_lines read_all(struct fixture *f, struct grove_store_log *log, size_t cap);
@@ -68,10 +71,10 @@ void assert_log(struct fixture *f, struct grove_store_log *log, const char *cons
 
 #define LINES(...) (const char *const[]){ __VA_ARGS__ }, ARRAY(((const char *const[]){ __VA_ARGS__ }))
 
-/* A record that a dialect has looked at. */
+/* Returns a record with the members that a dialect would have filled in. */
 struct grove_store_record entry_of(const char *line, const char *id, const char *parent);
 
-/* The lines of a rewrite; start with { .rec = …, .nr = … }. */
+/* The lines for a rewrite; start with { .rec = …, .nr = … }. */
 struct rewriting {
 	const struct grove_store_record *rec;
 	size_t nr, at;
@@ -79,7 +82,7 @@ struct rewriting {
 
 int next_rewritten(void *payload, struct grove_store_record *rec);
 
-/* Lines that a careless store would spoil. */
+/* Lines that a careless store would damage. */
 struct hard {
 	struct grove_slice line[16];
 	size_t nr;
@@ -87,9 +90,9 @@ struct hard {
 	char *huge;
 };
 
-#define HARD_HUGE 9        /* the place of the line of 3 MB */
+#define HARD_HUGE 9        /* the index of the line of 3 MB */
 
-/* Free `huge` afterwards. */
+/* The caller frees `huge`. */
 void hard_make(struct hard *h);
 
 /* The cases of the other files. */

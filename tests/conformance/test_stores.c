@@ -1,7 +1,7 @@
 /*
- * tests/conformance/test_stores.c: every store, one suite.
+ * tests/conformance/test_stores.c: runs one suite on every store.
  *
- * And the questions that come before any store: which one a URL means.
+ * It also tests how a URL chooses the store.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static const struct store_kind kinds[] = {
 	{ .name = "traced memory", .url = "memory:", .traced = true, .by_line = true, .meta = true,
 	  .feed = true },
 	{ .name = "traced file", .url = "file:%s/store", .traced = true, .sees_writers = true },
-	/* written outside of the library, against <grove/sys.h> alone */
+	/* this store is written outside of the library, with <grove/sys.h> alone */
 	{ .name = "example", .url = "drawer:", .type = &drawer_type, .by_line = true, .meta = true },
 #ifdef GROVE_TEST_SQLITE
 	{ .name = "sqlite", .url = "sqlite:%s/store.db", .by_line = true, .meta = true,
@@ -49,7 +49,7 @@ static void refused(const char *url, int code, const char *words)
 	assert_int_equal(d.code, code);
 	if (!strstr(d.message, words))
 		fail_msg("\"%s\" does not say \"%s\"", d.message, words);
-	/* nobody has to listen */
+	/* the details of an error may be left out */
 	assert_int_equal(grove__store_open(&st, url, NULL), code);
 }
 
@@ -121,7 +121,7 @@ static void a_path_is_a_directory_of_files(void **state)
 	is_file_store("file:/no/such/place/", "file:/no/such/place");
 	is_file_store("rel/dir", "file:rel/dir");
 	is_file_store("/", "file:/");
-	/* a colon is not always a scheme's */
+	/* a colon does not always end a scheme */
 	is_file_store("./a:b", "file:./a:b");
 	is_file_store("/tmp/memory:", "file:/tmp/memory:");
 	is_file_store("C:x", "file:C:x");
@@ -199,7 +199,7 @@ static void a_store_of_a_host_is_looked_over_when_it_is_opened(void **state)
 	assert_int_equal(grove__store_open_of(&types, &st, "bare:x", &d), GROVE_EINVAL);
 	assert_null(st);
 	assert_non_null(strstr(d.message, "lacks slots"));
-	/* an error without a word gets one */
+	/* an error without a message gets one */
 	answer = GROVE_EACCESS;
 	assert_int_equal(grove__store_open_of(&types, &st, "bare:x", &d), GROVE_EACCESS);
 	assert_null(st);
@@ -210,7 +210,7 @@ static void a_store_of_a_host_is_looked_over_when_it_is_opened(void **state)
 	grove__store_types_release(&types);
 }
 
-/* As an array of a header that has another member at the end. */
+/* An array of structs from a later header, which has one more member at the end. */
 static void types_of_a_later_header_are_taken(void **state)
 {
 	struct {
@@ -269,7 +269,10 @@ int main(void)
 	static struct CMUnitTest tests[1024];
 	size_t nr = 0;
 
-	/* with a server around us its stores alone: the others have their turn without */
+	/*
+	 * when a server is given, only its stores are tested; the others are tested in a run
+	 * without one
+	 */
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].env)
 			nr = store_suite_add(&kinds[i], tests, nr, sizeof(tests) / sizeof(*tests));

@@ -1,5 +1,5 @@
 /*
- * tests/runtime/suite_append.c: new entries, of every type.
+ * tests/runtime/suite_append.c: appending entries of every type.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
@@ -84,7 +84,7 @@ static void a_number_of_lines_can_be_insisted_on(void **state)
 
 	OK(w->g, grove_session_append(s, json, &o, NULL));
 	raw = raw_of(s);
-	/* the other one has not looked since: that is what it asks for */
+	/* the other handle does not know of the new entry, and the flag asks to be told */
 	GOT(w->other, grove_session_append(t, json, &o, NULL), GROVE_ECONFLICT);
 	o.seq = 7;
 	GOT(w->other, grove_session_append(t, json, &o, NULL), GROVE_ECONFLICT);
@@ -114,13 +114,13 @@ static void a_retry_writes_nothing_twice(void **state)
 	raw = raw_of(s);
 	OK(w->g, grove_session_append(s, text(mine), NULL, INTO(&id)));
 	assert_string_equal(id, "mine");
-	/* by who did not know that it was there */
+	/* the other handle did not know that the entry is there */
 	OK(w->other, grove_session_append(t, text(mine), NULL, INTO(&id)));
 	assert_string_equal(id, "mine");
 	assert_raw(t, &raw);
 	GOT(w->g, grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
 	GOT(w->other, grove_session_append(t, text(other), NULL, NULL), GROVE_ECONFLICT);
-	/* in another place it is another entry */
+	/* at another place it would be another entry */
 	GOT(w->g, grove_session_append(s, text(mine), &o, NULL), GROVE_ECONFLICT);
 	assert_raw(s, &raw);
 	assert_leaf(s, "mine");
@@ -235,7 +235,7 @@ static bool ends_with(const struct grove_buf *raw, const struct grove_buf *lines
 	       !memcmp(raw->ptr + raw->len - lines->len, lines->ptr, lines->len);
 }
 
-/* The lines of a result are the last of the log. */
+/* Asserts that the lines of a result are the last ones of the log. */
 static void assert_last(struct grove_session *s, struct grove_append_result *r)
 {
 	struct grove_buf raw = raw_of(s);
@@ -282,7 +282,7 @@ static void an_append_tells_its_lines_in_every_dialect(void **state)
 			assert_int_equal(r.seq, lines_of(s));
 			assert_int_equal(r.rev, rev_of(s));
 			assert_non_null(strstr(r.lines.ptr, r.id));
-			/* a line that pins the leaf may follow */
+			/* a line that stores the leaf may follow */
 			if (after == r.first + r.nr)
 				assert_last(s, &r);
 			known = after;
@@ -292,7 +292,9 @@ static void an_append_tells_its_lines_in_every_dialect(void **state)
 	}
 }
 
-/* The first message creates the log; what waited until then goes through the same preparation. */
+/*
+ * The first message creates the log; entries that waited until then are prepared in the same way.
+ */
 static void an_image_is_told_as_it_is_stored(void **state)
 {
 	static const char *const dialects[] = { "omp", "xcsh" };
@@ -333,7 +335,7 @@ static void what_others_wrote_is_told_before_ones_own(void **state)
 	assert_int_equal(r.nr, 2);
 	assert_last(s, &r);
 	generation = r.generation;
-	/* the other handle has not looked since */
+	/* the other handle has not read the new lines yet */
 	r.ids = ids;
 	OK(w->other, grove_session_append(t, text("{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"z\"}}"), &o, &r));
 	assert_int_equal(r.others, 2);
@@ -343,7 +345,7 @@ static void what_others_wrote_is_told_before_ones_own(void **state)
 	assert_int_equal(r.generation, generation);
 	assert_string_equal(ids[0], "mine");
 	assert_last(t, &r);
-	/* one that is there already is nobody's news, what came before it is */
+	/* an entry that was there already is not reported, but the lines before it are */
 	r.ids = NULL;
 	OK(w->g, grove_session_append(s, text("{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"z\"}}"), &o, &r));
 	assert_int_equal(r.nr, 0);
@@ -386,7 +388,7 @@ static void a_revision_can_be_insisted_on(void **state)
 	OK(w->other, grove_session_append(t, json, &o, &r));
 	GOT(w->g, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
 	o.rev = r.rev;
-	/* a leaf that was moved is a change, whoever says where the entry belongs */
+	/* moving the leaf is a change, even if the caller gives the parent itself */
 	OK(w->other, grove_session_set_leaf(t, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	o.parent = "d";
 	GOT(w->g, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
@@ -396,7 +398,10 @@ static void a_revision_can_be_insisted_on(void **state)
 	grove_session_close(s);
 }
 
-/* A reader that asks for lines and has no room for them is given none, and loses none. */
+/*
+ * If the caller asks for lines but its struct has no room for them, none are returned and none
+ * leak.
+ */
 static void lines_that_nobody_takes_are_released(void **state)
 {
 	struct world *w = *state;
@@ -412,7 +417,7 @@ static void lines_that_nobody_takes_are_released(void **state)
 	grove_session_close(s);
 }
 
-/* The last line has this text in it. */
+/* Asserts that the last line contains this text. */
 static void assert_wrote(struct grove_session *s, const char *part)
 {
 	struct grove_buf raw = raw_of(s);

@@ -1,10 +1,13 @@
 /*
- * tests/runtime/suite_leaf.c: where the conversation goes on, and the way there.
+ * tests/runtime/suite_leaf.c: the leaf, where the conversation continues, and
+ * the ways to move it.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
 
-/* What a persisted move adds: a line of its own where there is no other place. */
+/*
+ * Returns the lines that a stored move adds: one where the store has no other place for the leaf.
+ */
 static uint64_t mark(const struct world *w)
 {
 	return w->kind->keeps ? 0 : 1;
@@ -25,7 +28,7 @@ static void a_move_lives_in_its_handle(void **state)
 	assert_leaf(s, NULL);
 	assert_path(s, "");
 	assert_raw(s, &raw);
-	/* an append goes there, and is the leaf of everybody */
+	/* an append below it stores it, and makes it everybody's leaf */
 	OK(w->g, grove_session_set_leaf(s, "b", NULL, NULL));
 	add(s, "e", "user");
 	assert_path(s, "a b e");
@@ -51,7 +54,7 @@ static void a_move_can_be_kept_for_everybody(void **state)
 	x = again(w, s, GROVE_OPEN_READ);
 	assert_path(x, "a b");
 	grove_session_close(x);
-	/* where it is already: nothing happens */
+	/* it is there already: nothing happens */
 	rev = rev_of(s);
 	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_of(s), 5 + mark(w));
@@ -94,7 +97,7 @@ static void an_append_moves_a_kept_leaf_on(void **state)
 	add(t, "f", "assistant");
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(s, "a b e f");
-	/* and back to a place where it was before */
+	/* and back to an earlier place */
 	OK(w->other, grove_session_set_leaf(t, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(s, "a b");
@@ -105,7 +108,7 @@ static void an_append_moves_a_kept_leaf_on(void **state)
 	grove_session_close(s);
 }
 
-/* What is expected holds against every writer, and whatever the move is. */
+/* The expected revision must hold against every writer, whatever kind of move it is. */
 static void a_move_can_insist_on_a_revision(void **state)
 {
 	struct world *w = *state;
@@ -146,7 +149,7 @@ static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 
 	assert_leaf(t, "d");
 	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
-	/* t has not looked since, and does not have to */
+	/* handle t has not read the change, and need not */
 	add(t, "e", "user");
 	assert_path(t, "a b e");
 	OK(w->g, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
@@ -159,7 +162,7 @@ static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 	grove_session_close(s);
 }
 
-/* Those are lines of another only where there is no other place for it. */
+/* A moved leaf counts as lines of another writer only if the store writes a line for it. */
 static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
 {
 	struct world *w = *state;
@@ -174,7 +177,7 @@ static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
 	add(t, "x", "user");
 	assert_path(t, "a b x");
 	if (w->kind->keeps) {
-		/* both at once: the lines are told of */
+		/* a moved leaf together with lines: the lines are reported */
 		OK(w->g, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
 		add(s, "y", "user");
 		GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
@@ -238,15 +241,17 @@ static void a_branch_becomes_a_session(void **state)
 	assert_path(t, "a b x");
 	doc = snapshot_of(t, NULL);
 	assert_has(&doc, w->kind->name);
-	/* the source is named by its path, as the agents do, or by its id where there are no paths */
+	/*
+	 * the source is named by its path, as the agents do, or by its id if the store has no paths
+	 */
 	snprintf(source, sizeof(source), "\"parentSession\":\"%s\"",
 		 grove_session_path(s) ? grove_session_path(s) : grove_session_id(s));
 	assert_has(&doc, source);
-	/* the source is what it was */
+	/* the source is unchanged */
 	assert_raw(s, &raw);
 	grove_session_close(t);
 	grove_session_close(f);
-	/* all of it */
+	/* a fork of the whole session */
 	o = (struct grove_fork_options){ .size = sizeof(o) };
 	OK(w->g, grove_session_fork(s, &o, &f));
 	assert_path(f, "a b c d");
@@ -271,7 +276,7 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, "b");
 	grove_session_close(t);
-	/* a root's parent is none */
+	/* the parent of a root is nothing */
 	content.len = 0;
 	OK(w->g, continue_from(s, "a", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
@@ -280,7 +285,10 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, NULL);
 	grove_session_close(t);
-	/* a message of the host's own is edited like a prompt, once the talk has gone on */
+	/*
+	 * a message of the application's own is edited like a prompt, once the conversation has
+	 * continued
+	 */
 	OK(w->g, grove_session_set_leaf(s, "d", NULL, NULL));
 	content.len = 0;
 	{
@@ -325,13 +333,13 @@ static void continuing_from_elsewhere_goes_there(void **state)
 	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, "b");
 	grove_session_close(t);
-	/* the leaf itself: nothing moves, nothing is written */
+	/* this is the leaf already: nothing moves, nothing is written */
 	raw = raw_of(s);
 	rev = rev_of(s);
 	OK(w->g, continue_from(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
 	assert_int_equal(rev_of(s), rev);
-	/* nobody: the same */
+	/* there is no such entry: again nothing moves */
 	GOT(w->g, continue_from(s, "nobody", GROVE_LEAF_PERSIST, &outcome, &content),
 	    GROVE_ENOTFOUND);
 	assert_leaf(s, "b");

@@ -1,5 +1,5 @@
 /*
- * tests/runtime/suite_lease.c: the right to write, for a while.
+ * tests/runtime/suite_lease.c: leases: the right to write, for a limited time.
  */
 #include <sys/wait.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 #define LONG 600000
 
-/* Until a lease is past its time. */
+/* Waits until a lease has expired. */
 static void outlast(const struct grove_lease *x)
 {
 	struct timespec now, pause = { .tv_nsec = 1000000 };
@@ -20,7 +20,7 @@ static void outlast(const struct grove_lease *x)
 	} while ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 <= x->until);
 }
 
-/* By a handle that is not kept from rewriting a file because others have it open. */
+/* Opens a handle that may rewrite a file even if others have it open. */
 static struct grove_session *writer(struct grove *g, const char *id)
 {
 	struct grove_session *s;
@@ -29,7 +29,7 @@ static struct grove_session *writer(struct grove *g, const char *id)
 	return s;
 }
 
-/* Two of them on one session, of two processes if that is possible. */
+/* Opens two handles on one session, as two processes if that is possible. */
 static void two_writers(struct world *w, struct grove_session **s, struct grove_session **t)
 {
 	struct grove_session *first = four(w);
@@ -51,7 +51,7 @@ static void assert_refused(struct grove_session *s, int rc, const char *what)
 }
 #define REFUSED(s, call) assert_refused(s, call, #call)
 
-/* Nothing of what this handle would write is written. */
+/* Asserts that nothing this handle tries to write is stored. */
 static void assert_fenced(struct world *w, struct grove_session *s)
 {
 	struct grove_session *t = again(w, s, GROVE_OPEN_READ);
@@ -107,7 +107,7 @@ static void who_has_it_writes_and_nobody_else(void **state)
 	OK(w->g, grove_session_lease_release(s));
 	OK(w->g, grove_session_lease_get(s, &x));
 	assert_string_equal(x.owner, "");
-	/* free again: everybody may, without one or with one */
+	/* it is free again: everybody may write, with a lease or without */
 	add(t, "f", "user");
 	add(s, "g", "user");
 	assert_path(s, "a b f g");
@@ -149,9 +149,9 @@ static void renewing_holds_on_and_never_takes(void **state)
 	assert_int_equal(x.number, y.number);
 	assert_string_equal(y.owner, "one");
 	assert_true(y.until > x.until);
-	/* another handle does not have it, whoever its owner is */
+	/* another handle does not hold it, even if the owner's name is the same */
 	GOT(w->other, grove_session_lease_renew(t, LONG, NULL), GROVE_ECONFLICT);
-	/* it was taken over under the same name */
+	/* it is taken over under the same name */
 	OK(w->other, grove_session_lease_take(t, "one", LONG, &y));
 	GOT(w->g, grove_session_lease_renew(s, LONG, NULL), GROVE_ECONFLICT);
 	OK(w->other, grove_session_lease_renew(t, LONG, NULL));
@@ -170,17 +170,19 @@ static void after_its_time_another_may_take_it_over(void **state)
 	two_writers(w, &s, &t);
 	OK(w->g, grove_session_lease_take(s, "one", 1, &x));
 	outlast(&x);
-	/* past its time, and nobody has taken it: it still counts */
+	/* it has expired, but nobody has taken it: it still counts */
 	add(s, "e", "user");
 	OK(w->other, grove_session_lease_take(t, "two", LONG, &y));
 	assert_int_equal(y.number, x.number + 1);
 	assert_fenced(w, s);
 	add(t, "f", "user");
 	assert_path(t, "a b c d e f");
-	/* and stays so when the other gives it back: what we know is old */
+	/*
+	 * this handle stays refused when the other gives its lease back, since what it knows is old
+	 */
 	OK(w->other, grove_session_lease_release(t));
 	assert_fenced(w, s);
-	/* until we take it anew, or let it go */
+	/* until it takes a new lease, or gives up its own */
 	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
 	assert_int_equal(x.number, y.number + 1);
 	add(s, "g", "user");
@@ -197,7 +199,7 @@ static void the_same_owner_may_take_it_by_another_handle(void **state)
 
 	two_writers(w, &s, &t);
 	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
-	/* as after a crash, when the old one may still be at work */
+	/* as after a crash, when the old process may still be working */
 	OK(w->other, grove_session_lease_take(t, "one", LONG, &y));
 	assert_int_equal(y.number, x.number + 1);
 	assert_fenced(w, s);
@@ -229,7 +231,7 @@ static void nonsense_is_refused(void **state)
 	owner[GROVE_LEASE_OWNER_MAX] = '\0';
 	OK(w->g, grove_session_lease_take(s, owner, LONG, &x));
 	assert_string_equal(x.owner, owner);
-	/* who only reads needs none, gets none, and can see who has it */
+	/* who only reads needs no lease and gets none, but can see who holds it */
 	assert_true(grove_session_lease_take(t, "two", LONG, NULL) < 0);
 	OK(w->other, grove_session_lease_get(t, &x));
 	assert_string_equal(x.owner, owner);
@@ -306,7 +308,7 @@ int process_takes_lease(const struct world *w, const char *id)
 	       grove_session_lease_take(t, "dead", 300, NULL);
 }
 
-/* A holder that is gone without a word: a process, or where there is none, a handle. */
+/* The holder disappears without giving it back: a process or, where there can be none, a handle. */
 static void who_died_holds_it_until_its_time(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,5 @@
 /*
- * tests/runtime/suite_session.c: sessions as a whole: made, found, changed,
+ * tests/runtime/suite_session.c: whole sessions: created, found, changed,
  * listed, deleted.
  */
 #include "runtime.h"
@@ -17,7 +17,7 @@ static void a_session_is_found_by_its_id(void **state)
 	assert_string_equal(grove_session_dialect(t), "pi");
 	assert_path(t, "a");
 	grove_session_close(t);
-	/* by the beginning of its id, too */
+	/* also found by the beginning of its id */
 	OK(w->other, grove_session_open(w->other, "session-o", GROVE_OPEN_READ, &t));
 	assert_path(t, "a");
 	grove_session_close(t);
@@ -71,7 +71,7 @@ static void the_record_of_a_session_is_complete(void **state)
 	assert_has(&doc, part);
 	assert_has(&doc, ",\"leafEntryId\":\"b\",\"parentSession\":\"before\",\"createdAt\":\"20");
 	assert_has(&doc, ",\"updatedAt\":\"20");
-	/* the entry with the name is one of the tree, and its root */
+	/* the entry with the name is part of the tree, and its root */
 	snprintf(part, sizeof(part), ",\"entryCount\":3,\"seq\":4,\"rev\":%llu,\"generation\":",
 		 (unsigned long long)rev_of(t));
 	assert_has(&doc, part);
@@ -139,7 +139,7 @@ static void moving_a_session_gives_it_another_directory(void **state)
 	OK(w->other, grove_list(w->other, &o, &l));
 	assert_int_equal(grove_list_count(l), 0);
 	grove_list_free(l);
-	/* and back again: the name there is free */
+	/* and back again: the old name is free */
 	OK(w->g, grove_session_move(s, w->cwd));
 	assert_path(s, "a b c d e");
 	grove_session_close(s);
@@ -159,7 +159,10 @@ static void moving_in_a_database_changes_one_line(void **state)
 	head = strcspn(before.ptr, "\n");
 	assert_string_equal(before.ptr + head, after.ptr + strcspn(after.ptr, "\n"));
 	assert_has(&after, "/elsewhere\"");
-	/* who had it open sees that where the store knows sessions by more than their place */
+	/*
+	 * another handle that has it open notices the move if the store identifies sessions by more
+	 * than a path
+	 */
 	if (w->kind->keeps) {
 		assert_int_equal(grove_session_refresh(t), 1);
 		assert_string_equal(grove_session_cwd(t), to);
@@ -189,14 +192,14 @@ static void values_are_kept_beside_the_lines(void **state)
 	assert_string_equal(b.ptr, "{\"a\":[1]}");
 	GOT(w->g, grove_session_value_put(s, "other", text("x")), GROVE_EINVAL);
 	GOT(w->g, grove_session_value_get(s, "other", &b), GROVE_EINVAL);
-	/* another one takes its place */
+	/* another value replaces it */
 	OK(w->g, grove_session_value_put(s, "agentId", text("agent-8")));
 	b.len = 0;
 	OK(w->other, grove_session_value_get(t, "agentId", &b));
 	assert_string_equal(b.ptr, "agent-8");
 	doc = snapshot_of(t, NULL);
 	assert_has(&doc, "\"agentId\":\"agent-8\"");
-	/* no line is written for it, and who reads cannot put any */
+	/* no line is written for it, and a handle for reading cannot set one */
 	assert_int_equal(lines_of(s), lines);
 	assert_true(grove_session_value_put(t, "agentId", text("x")) < 0);
 	grove_buf_release(&doc);
@@ -231,7 +234,7 @@ static void values_go_where_the_session_goes(void **state)
 	assert_value(whole, "agentId", "agent-7");
 	assert_value(part, "agentId", "agent-7");
 	assert_value(part, "metadata", NULL);
-	/* from here on they are two sessions */
+	/* from now on they are two sessions */
 	OK(w->g, grove_session_value_put(part, "agentId", text("agent-8")));
 	assert_value(s, "agentId", "agent-7");
 	OK(w->g, grove_remove(w->g, grove_session_id(part), GROVE_REMOVE_NO_TRASH));
@@ -248,7 +251,7 @@ static void entries_are_listed_from_a_line_on(void **state)
 	struct grove_snapshot_options o = { .size = sizeof(o), .after = 2, .limit = 2 };
 	struct grove_buf doc = snapshot_of(t, &o);
 
-	/* the header is line 0: of lines 2 and up the first two */
+	/* the header is line 0: the window begins at line 2 and has two lines */
 	assert_lacks(&doc, "\"id\":\"a\"");
 	assert_has(&doc, "\"id\":\"b\"");
 	assert_has(&doc, "\"id\":\"c\"");
@@ -286,7 +289,7 @@ static void deleting_takes_all_of_one_session(void **state)
 	assert_int_equal(grove_list_count(l), 1);
 	assert_string_equal(grove_list_at(l, 0)->id, grove_session_id(t));
 	grove_list_free(l);
-	/* twice is harmless */
+	/* a second time does no harm */
 	GOT(w->g, grove_remove(w->g, id, GROVE_REMOVE_NO_TRASH), GROVE_ENOTFOUND);
 	assert_int_equal(lines_of(t), 5);
 	grove_session_close(t);
@@ -324,7 +327,7 @@ static void a_session_is_deleted_where_it_is(void **state)
 
 	add(s, "a", "user");
 	add(t, "b", "user");
-	/* what somebody believes about its owner does not matter */
+	/* the expected owner does not matter */
 	OK(w->g, grove_session_value_put(s, "agentId", text("long gone")));
 	OK(w->other, grove_remove(w->other, "beside", GROVE_REMOVE_NO_TRASH));
 	GOT(w->g, grove_session_open(w->g, "beside", GROVE_OPEN_READ, &x), GROVE_ENOTFOUND);
@@ -354,7 +357,7 @@ static void of_two_with_one_id_none_is_guessed(void **state)
 	GOT(w->g, grove_remove(w->g, "twin", GROVE_REMOVE_NO_TRASH), GROVE_EAMBIGUOUS);
 	assert_int_equal(lines_of(s), 2);
 	assert_int_equal(lines_of(t), 2);
-	/* a path says which one */
+	/* a path tells which one is meant */
 	OK(w->g, grove_remove(w->g, grove_session_path(t), GROVE_REMOVE_NO_TRASH));
 	OK(w->g, grove_session_open(w->g, "twin", GROVE_OPEN_READ, &x));
 	assert_path(x, "a");
@@ -379,7 +382,7 @@ static void a_fork_of_what_nobody_said_waits(void **state)
 		OK(w->g, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&model)));
 		OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL));
 		OK(w->g, grove_session_append(s, text("{\"role\":\"assistant\",\"content\":[]}"), NULL, INTO(&said)));
-		/* on the path to the model nobody has spoken */
+		/* on the path to the model change there is no message */
 		o.leaf = model;
 		OK(w->g, grove_session_fork(s, &o, &f));
 		snprintf(id, sizeof(id), "%s", grove_session_id(f));
@@ -393,14 +396,14 @@ static void a_fork_of_what_nobody_said_waits(void **state)
 		assert_int_equal(lines_of(t), lines_of(f));
 		grove_session_close(t);
 		grove_session_close(f);
-		/* on the path to the answer somebody has */
+		/* on the path to the answer there is one */
 		o.leaf = said;
 		OK(w->g, grove_session_fork(s, &o, &f));
 		assert_int_equal(grove_session_pending(f), 0);
 		OK(w->other, grove_session_open(w->other, grove_session_id(f), GROVE_OPEN_READ, &t));
 		grove_session_close(t);
 		grove_session_close(f);
-		/* and so in the whole tree */
+		/* and in the whole tree there is one, too */
 		o.leaf = NULL;
 		OK(w->g, grove_session_fork(s, &o, &f));
 		assert_int_equal(grove_session_pending(f), 0);
@@ -409,7 +412,7 @@ static void a_fork_of_what_nobody_said_waits(void **state)
 	}
 }
 
-/* What hosts keep with a session goes with a fork, also with one that waits. */
+/* The values of an application are copied by a fork, also by one that is not stored yet. */
 static void a_fork_that_waits_has_its_sources_values(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,6 @@
 /*
- * tests/runtime/suite_snapshot.c: what a user interface loads on refresh.
+ * tests/runtime/suite_snapshot.c: the snapshot that a user interface loads when
+ * it is refreshed.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
@@ -27,7 +28,7 @@ static void a_snapshot_has_tree_path_labels_and_context(void **state)
 	assert_has(&doc, "\"runtimeContext\":{\"messages\":[");
 	assert_has(&doc, "\"entryIds\":[\"a\",\"b\",\"e\"]");
 	grove_buf_release(&doc);
-	/* at the label's own place the settings before it are in force */
+	/* at the place of the label, the settings before it are in force */
 	OK(w->g, grove_session_set_leaf(s, label, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(grove_session_refresh(t), 1);
 	doc = snapshot_of(t, NULL);
@@ -63,12 +64,12 @@ static void windows_leave_out_what_was_not_asked_for(void **state)
 	assert_has(&doc, "\"id\":\"b\"");
 	assert_lacks(&doc, "\"id\":\"e\"");
 	grove_buf_release(&doc);
-	/* parts alone */
+	/* only some parts */
 	o = (struct grove_snapshot_options){ .size = sizeof(o), .parts = GROVE_SNAPSHOT_ACTIVE_PATH | GROVE_SNAPSHOT_LABELS };
 	doc = snapshot_of(t, &o);
 	assert_string_equal(doc.ptr, "{\"activePath\":[\"a\",\"b\",\"e\"], \"labelsByEntryId\":{}} ");
 	grove_buf_release(&doc);
-	/* long texts are referred to */
+	/* long texts are replaced by references */
 	memset(json, 0, sizeof(json));
 	strcpy(json, "{\"type\":\"message\",\"id\":\"long\","
 		     "\"message\":{\"role\":\"user\",\"content\":\"");
@@ -129,7 +130,7 @@ static void seq_rev_and_generation_tell_what_happened(void **state)
 	rev = rev_of(t);
 	OK(w->g, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, NULL));
 	assert_int_equal(rev_of(t), rev + 1);
-	/* removing a line is a rewrite, and still it only grows */
+	/* removing a line is a rewrite, and still the revision only grows */
 	rev = rev_of(t);
 	OK(w->g, grove_session_forget(s, "c", NULL));
 	assert_true(rev_of(t) > rev);

@@ -1,13 +1,13 @@
 /*
- * tests/runtime/suite_submit.c: entries that are written later, over every kind of
- * store.
+ * tests/runtime/suite_submit.c: entries that are submitted now and written later,
+ * with every kind of store.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
 
 #define MINE "{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}"
 
-/* What became of it is in *r; the caller releases the lines. */
+/* Submits an entry; the result is in *r, and the caller releases its lines. */
 static void submit(struct grove_session *s, const char *json, struct grove_append_result *r)
 {
 	static const struct grove_append_options lines = { .size = sizeof(lines), .flags = GROVE_APPEND_LINES };
@@ -49,7 +49,7 @@ static void all_of_it_is_written_in_order(void **state)
 		char last[100] = "", json[100];
 
 		OK(w->g, grove_session_create(w->g, &c, &s));
-		/* these begin the log */
+		/* these create the log */
 		submit_words(s, "begin");
 		submit_json(s, "{\"role\":\"assistant\",\"content\":[]}");
 		OK(w->g, grove_session_flush(s, GROVE_SYNC_NONE));
@@ -96,7 +96,7 @@ static void every_other_call_sees_it(void **state)
 	OK(w->g, grove_session_context(s, NULL, grove_buf_sink(&context)));
 	assert_has(&context, "second");
 	grove_buf_release(&context);
-	/* a label of what waits, a branch from it, a fork */
+	/* a label of an entry that waits, a branch from it, a fork */
 	id = submit_words(s, "third");
 	OK(w->g, grove_session_append_label(s, id, "here", NULL, NULL));
 	assert_label(s, id, "here");
@@ -118,12 +118,12 @@ static void what_needs_the_log_waits_for_it(void **state)
 	struct grove_append_result r = { .size = sizeof(r) };
 
 	submit_json(s, MINE);
-	/* the same again: nothing is written twice */
+	/* the same entry again: it is written only once */
 	submit(s, MINE, &r);
 	assert_string_equal(r.id, "mine");
 	assert_int_equal(r.nr, 0);
 	assert_int_equal(r.lines.len, 0);
-	/* a label, an edit, a compaction of what waits */
+	/* a label, an edit, a compaction of an entry that waits */
 	submit_json(s, "{\"type\":\"label\",\"targetId\":\"mine\",\"label\":\"L\"}");
 	submit_json(s, "{\"type\":\"context_edit\",\"targetId\":\"mine\",\"replacement\":{\"content\":\"y\"}}");
 	submit_json(s, "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryId\":\"mine\",\"tokensBefore\":1}");
@@ -149,7 +149,7 @@ static void what_is_not_to_be_is_said_at_once(void **state)
 	assert_int_equal(r.failed, 1);
 	o = (struct grove_append_options){ .size = sizeof(o), .parent = "nowhere" };
 	GOT(w->g, grove_session_submit(s, &json, 1, &o, NULL), GROVE_ENOTFOUND);
-	/* none of it spoils what follows */
+	/* none of these errors affects what follows */
 	submit_words(s, "x");
 	OK(w->g, grove_session_flush(s, GROVE_SYNC_NONE));
 	assert_int_equal(lines_of(s), 6);
@@ -165,13 +165,18 @@ static void it_is_a_branch_beside_what_others_wrote(void **state)
 	char mine[100], path[300];
 
 	add(t, "theirs", "user");
-	/* we have not looked: ours is below what we know */
+	/*
+	 * this handle has not read the other's entry: its own goes below the entries that it knows
+	 */
 	snprintf(mine, sizeof(mine), "%s", submit_words(s, "mine"));
 	OK(w->g, grove_session_flush(s, GROVE_SYNC_NONE));
 	snprintf(path, sizeof(path), "a b c d %s", mine);
 	assert_path(s, path);
 	OK(w->g, grove_session_submit(s, &json, 1, NULL, &r));
-	/* their entry has a number before ours: what was known by number is not any more */
+	/*
+	 * the other's entry comes before ours, so row numbers that were known are not valid any
+	 * more
+	 */
 	assert_int_equal(r.others, GROVE_NO_ENTRY);
 	assert_int_equal(r.first, 6);
 	snprintf(path, sizeof(path), "a b c d %s %s", mine, r.id);
@@ -192,7 +197,7 @@ static void who_wants_to_be_told_of_others_is(void **state)
 	add(s, "theirs", "user");
 	submit_words(t, "mine");
 	GOT(w->other, grove_session_flush(t, GROVE_SYNC_NONE), GROVE_ECONFLICT);
-	/* and again by every later call */
+	/* and so does every later call */
 	GOT(w->other, grove_session_submit(t, &json, 1, NULL, NULL), GROVE_ECONFLICT);
 	GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
 	GOT(w->other, grove_session_refresh(t), GROVE_ECONFLICT);
@@ -228,7 +233,7 @@ static void closing_waits_for_it(void **state)
 	snprintf(id, sizeof(id), "%s", grove_session_id(s));
 	for (int i = 0; i < 50; i++)
 		submit_words(s, "x");
-	/* the view keeps the session's memory, but what waits is written */
+	/* the view keeps the session's memory, but entries that wait are written */
 	grove_session_close(s);
 	OK(w->other, grove_session_open(w->other, id, GROVE_OPEN_READ, &t));
 	assert_int_equal(lines_of(t), 55);

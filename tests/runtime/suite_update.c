@@ -6,7 +6,7 @@
 
 #define CONTENT "/message/content"
 
-/* The same bytes but for line `line`, which has `part` now. */
+/* Asserts that only line `line` has changed, and now contains `part`. */
 static void assert_one_line(const struct grove_buf *before, const struct grove_buf *after,
 			    size_t line, const char *part)
 {
@@ -48,7 +48,7 @@ static void one_entry_changes_and_no_other(void **state)
 	grove_session_close(t);
 	grove_buf_release(&before);
 	grove_buf_release(&after);
-	/* and on it goes */
+	/* the session goes on */
 	add(s, "e", "user");
 	assert_path(s, "a b c d e");
 	grove_session_close(s);
@@ -115,7 +115,7 @@ static void what_others_appended_meanwhile_stays(void **state)
 	grove_session_close(t);
 	OK(w->g, grove_session_update(s, "a", CONTENT, "\"first\""));
 	assert_path(s, "a b c d e");
-	/* an entry that we have not seen yet can be changed, too */
+	/* an entry that this handle has not read yet can be changed, too */
 	t = again(w, s, GROVE_OPEN_WRITE);
 	add(s, "f", "assistant");
 	grove_session_close(s);
@@ -142,7 +142,7 @@ static void a_change_moves_no_leaf(void **state)
 	grove_session_close(s);
 }
 
-/* Lengths that grow and shrink, first and last lines. */
+/* Lines become longer and shorter, the first and the last ones too. */
 static void lines_may_change_their_length(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,6 @@
 /*
- * tests/runtime/suite_watch.c: what happens to a session, as it happens.
+ * tests/runtime/suite_watch.c: reporting the changes of a session as they
+ * happen.
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -42,7 +43,7 @@ static bool next(struct grove_watch *x, int64_t ms, struct told *out)
 	return !rc;
 }
 
-/* All that can be told now, as "append:a leaf:b rename". */
+/* Asserts all events that are ready now, as "append:a leaf:b rename". */
 static void assert_told(struct grove_watch *x, const char *want)
 {
 	char got[2048] = "";
@@ -94,7 +95,7 @@ static void every_kind_of_event_is_told(void **state)
 	assert_told(x, "reset");
 	add(s, "f", "user");
 	assert_told(x, "append:f");
-	/* a leaf of one's own is nobody else's affair */
+	/* a leaf that only this handle uses is not reported */
 	OK(w->g, grove_session_set_leaf(s, "a", NULL, NULL));
 	assert_told(x, "");
 	OK(w->g, grove_remove(w->g, grove_session_id(s), GROVE_REMOVE_NO_TRASH));
@@ -159,7 +160,7 @@ static void several_at_once_are_told_one_by_one(void **state)
 	grove_session_close(s);
 }
 
-/* What everything that leaves a log where it is looks like. */
+/* Makes every kind of change that does not rewrite the log. */
 static void do_this_and_that(struct world *w, struct grove_session *s)
 {
 	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
@@ -203,14 +204,14 @@ static void who_was_away_misses_nothing_and_hears_nothing_twice(void **state)
 			assert_int_equal(t.e.rev, all[k].e.rev);
 			assert_int_equal(t.e.kind, all[k].e.kind);
 			assert_int_equal(t.e.seq, all[k].e.seq);
-			/* a leaf is told as it is now */
+			/* an event reports the leaf as it is now */
 			if (t.e.kind != GROVE_EVENT_LEAF)
 				assert_string_equal(t.id, all[k].id);
 		}
 		assert_told(y, "");
 		grove_watch_close(y);
 	}
-	/* each one is later than the one before */
+	/* each rev is greater than the one before */
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(all[i].e.rev, first + 1 + i);
 	grove_watch_close(x);
@@ -223,12 +224,12 @@ static void all_of_a_session_can_be_told(void **state)
 	struct grove_session *s = four(w);
 	struct grove_watch *x = watch(w, s, 0);
 
-	/* a file may have been another one before: its revs do not begin at 0 */
+	/* a file may have replaced an earlier one, so its revs do not begin at 0 */
 	assert_told(x, w->kind->keeps ? "append append:a append:b append:c append:d" : "reset");
 	add(s, "e", "user");
 	assert_told(x, "append:e");
 	grove_watch_close(x);
-	/* a rev that was never reached is another session's */
+	/* a rev that was never reached belongs to another session */
 	x = watch(w, s, rev_of(s) + 100);
 	assert_told(x, "reset");
 	add(s, "f", "user");
@@ -258,7 +259,7 @@ static void a_rewritten_log_is_a_reset_for_who_was_away(void **state)
 	x = watch(w, s, after);
 	assert_told(x, "append:f");
 	grove_watch_close(x);
-	/* an update is a rewrite in files, and there alone */
+	/* an update is a rewrite in files, and only there */
 	after = rev_of(s);
 	OK(w->g, grove_session_update(s, "a", "/message/content", "\"x\""));
 	x = watch(w, s, after);
@@ -280,7 +281,9 @@ static void a_line_cut_off_is_a_reset(void **state)
 	assert_told(x, "append:e");
 	grove_watch_close(x);
 	x = watch(w, s, rev);
-	/* a file that was cut off in its place and has grown as far again looks as it did */
+	/*
+	 * a file that was truncated in place and has grown to the same length again looks unchanged
+	 */
 	assert_told(x, w->kind->keeps ? "reset append:e" : "");
 	grove_watch_close(x);
 	grove_session_close(s);
@@ -381,7 +384,7 @@ static void waiting_can_be_ended(void **state)
 	assert_false(next(x, 1, &t));
 	add(s, "e", "user");
 	grove_watch_wake(x);
-	/* what has happened is told all the same */
+	/* what has happened is still reported */
 	assert_true(next(x, -1, &t));
 	assert_string_equal(t.id, "e");
 	grove_watch_close(x);
@@ -441,7 +444,7 @@ static void what_another_process_does_is_told(void **state)
 	struct told t;
 	char id[20], session[64];
 
-	/* the session's handle is the thread's until that has ended */
+	/* until the thread has ended, only the thread may use the session's handle */
 	snprintf(session, sizeof(session), "%s", grove_session_id(s));
 	if (w->kind->shared)
 		pid = start_process(w, "writes", session);
@@ -456,7 +459,7 @@ static void what_another_process_does_is_told(void **state)
 		}
 		leaves += t.e.kind == GROVE_EVENT_LEAF;
 		updates += t.e.kind == GROVE_EVENT_UPDATE;
-		/* away for a while now and then */
+		/* the watch is closed for a while now and then */
 		if (appends % 7 == 3) {
 			grove_watch_close(x);
 			x = watch_id(w, session, rev);
@@ -492,7 +495,7 @@ static void a_listener_that_waits_is_told_of_a_delete(void **state)
 	grove_session_close(s);
 }
 
-/* Claude's names and leaves are lines that are no entries. */
+/* Names and leaves of Claude sessions are stored in lines that are not entries. */
 static void other_dialects_tell_names_and_leaves_too(void **state)
 {
 	struct world *w = *state;

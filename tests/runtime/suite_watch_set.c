@@ -1,5 +1,5 @@
 /*
- * tests/runtime/suite_watch_set.c: many sessions watched together.
+ * tests/runtime/suite_watch_set.c: watching many sessions together.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -51,7 +51,7 @@ static void assert_quiet(struct grove_watch *x)
 		fail_msg("%s %s", grove_event_name(e.kind), e.entry_id ? e.entry_id : "-");
 }
 
-/* The next event is that one. */
+/* Asserts the next event, and returns it. */
 static struct grove_event expect(struct grove_watch *x, enum grove_event_kind kind, const char *session,
 				 const char *entry)
 {
@@ -65,7 +65,9 @@ static struct grove_event expect(struct grove_watch *x, enum grove_event_kind ki
 	return e;
 }
 
-/* Sessions set0, set1, … with one entry each; every third in the store beside. */
+/*
+ * Creates the sessions set0, set1, … with one entry each; every third one is in the store `beside`.
+ */
 static void make_many(struct world *w, struct grove_session **s, size_t nr)
 {
 	char id[32];
@@ -152,7 +154,7 @@ static void a_busy_session_does_not_keep_the_others_waiting(void **state)
 		if (e.tag == &s[1])
 			at = n + 1;
 	}
-	/* its turn comes among the first, not after all of them */
+	/* its event comes early, not after those of all the others */
 	assert_in_range(at, 1, 100);
 	grove_watch_close(x);
 	close_many(s, 3);
@@ -179,7 +181,7 @@ static void what_is_removed_is_silent_and_can_come_back(void **state)
 	SET(x, grove_watch_add(x, "set0", rev, &s[0]));
 	expect(x, GROVE_EVENT_APPEND, "set0", "unheard");
 	expect(x, GROVE_EVENT_APPEND, "set0", "b");
-	/* twice: each for itself */
+	/* added twice: each reports for itself */
 	SET(x, grove_watch_add(x, "set0", GROVE_REV_NOW, x));
 	add(s[0], "d", "user");
 	expect(x, GROVE_EVENT_APPEND, "set0", "d");
@@ -233,7 +235,7 @@ static void the_descriptor_says_when_to_ask(void **state)
 			got++;
 	}
 	assert_int_equal(got, 2);
-	/* while there is something to tell it can be read from */
+	/* while there is an event, the descriptor is readable */
 	add(s[0], "c", "user");
 	add(s[0], "d", "user");
 	while (!next(x, 0, &e))
@@ -262,7 +264,7 @@ static void an_empty_set_wakes_nobody(void **state)
 	add(s[0], "b", "user");
 	while (!next(x, 0, &e))
 		assert_int_equal(poll(&p, 1, PATIENCE), 1);
-	/* one event is left, and databases are to be looked at again soon */
+	/* one event is left, and databases would have to be polled again soon */
 	for (unsigned i = 0; i < 3; i++)
 		SET(x, grove_watch_remove(x, &s[i]));
 	e = (struct grove_event){ .size = sizeof(e) };
@@ -287,7 +289,7 @@ static void one_word_resumes_everything(void **state)
 	add(s[1], "b", "user");
 	expect(x, GROVE_EVENT_APPEND, "set0", "a");
 	SET(x, grove_watch_cursor(x, &cursor));
-	/* one word in a URL, a shell, a line */
+	/* it can be used without quoting in a URL, in a shell and in a line */
 	assert_int_equal(strcspn(cursor.ptr, " \t\n\"'\\$`&;?#"), strlen(cursor.ptr));
 	add(s[0], "c", "user");
 	add(s[2], "d", "user");
@@ -334,7 +336,7 @@ static void a_view_has_what_the_event_is_about(void **state)
 	assert_int_equal(grove_view_entry(v, e.first, &entry), 0);
 	assert_string_equal(entry.id, "a");
 	assert_true(grove_view_rev(v) >= e.rev);
-	/* it stays what it is, whatever the set does */
+	/* a cursor that was handed out stays the same, whatever the set does */
 	add(s[1], "b", "user");
 	expect(x, GROVE_EVENT_APPEND, "set1", "b");
 	assert_int_equal(grove_view_count(v), 2);
@@ -371,7 +373,7 @@ static void a_key_names_the_session(void **state)
 	close_many(s, 3);
 }
 
-/* More than keep their image: the others are looked at again from their mark. */
+/* More sessions than stay loaded: the others are read again from the position that was noted. */
 static void sessions_beyond_those_in_memory_are_told_the_same(void **state)
 {
 	enum { MANY = 70 };
@@ -391,7 +393,7 @@ static void sessions_beyond_those_in_memory_are_told_the_same(void **state)
 			assert_int_equal(e.first, 1 + round);
 			assert_int_equal(e.rev, rev_of(s[i]));
 		}
-	/* a name in the first lines, a line changed, a log cut off */
+	/* a name in the first lines, a line that is changed, a log that is cut */
 	OK(w->g, grove_session_update(s[0], "first", "/message/content", "\"x\""));
 	if (w->kind->keeps)
 		expect(x, GROVE_EVENT_UPDATE, "set0", "first");
@@ -430,14 +432,14 @@ static void the_list_tells_what_comes_changes_and_goes(void **state)
 	SET(x, grove_watch_cursor(x, &cursor));
 	OK(w->g, grove_remove(w->g, "newcomer", GROVE_REMOVE_NO_TRASH));
 	e = expect(x, GROVE_EVENT_REMOVE, "newcomer", "-");
-	/* it is told once, also if the next call has to look around at once */
+	/* it is reported once, also if the next call has to list the sessions at once */
 	add(s[0], "b", "user");
 	expect(x, GROVE_EVENT_CHANGE, "set0", "-");
 	assert_quiet(x);
 	GOT(NULL, grove_watch_view(x, &(struct grove_view *){ NULL }), GROVE_ENOTFOUND);
 	grove_watch_close(x);
 	grove_session_close(t);
-	/* of a list nobody can tell what happened meanwhile */
+	/* for a list it cannot be known what happened in the meantime */
 	x = open_set(w->other, 0, cursor.ptr);
 	assert_true(next(x, 0, &e));
 	assert_int_equal(e.kind, GROVE_EVENT_RESET);
@@ -449,7 +451,10 @@ static void the_list_tells_what_comes_changes_and_goes(void **state)
 	close_many(s, 3);
 }
 
-/* Whoever adds a session because the list reported it gets what was reported. */
+/*
+ * If a session is added because the list has reported a change, that change is reported for it,
+ * too.
+ */
 static void a_change_in_the_list_is_followed_from_before_it(void **state)
 {
 	struct world *w = *state;
@@ -470,14 +475,14 @@ static void a_change_in_the_list_is_followed_from_before_it(void **state)
 	expect(x, GROVE_EVENT_APPEND, "set0", "a");
 	expect(x, GROVE_EVENT_APPEND, "set0", "b");
 	GOT(NULL, grove_watch_before(x, &rev), GROVE_ENOTFOUND);
-	/* nobody asked after the first change: the second one is followed from before both */
+	/* nobody asked after the first change: the events begin before both */
 	add(s[1], "a", "user");
 	expect(x, GROVE_EVENT_CHANGE, "set1", "-");
 	add(s[1], "b", "user");
 	e = expect(x, GROVE_EVENT_CHANGE, "set1", "-");
 	SET(x, grove_watch_before(x, &rev));
 	assert_int_equal(rev + 2, rev_of(s[1]));
-	/* a new one had nothing */
+	/* a new session had nothing */
 	t = create(w, "newcomer");
 	e = expect(x, GROVE_EVENT_CREATE, "newcomer", "-");
 	SET(x, grove_watch_before(x, &rev));
@@ -493,7 +498,7 @@ static void a_change_in_the_list_is_followed_from_before_it(void **state)
 	close_many(s, 2);
 }
 
-/* It may be created in one step and written in another. */
+/* A session may be created in one step and written to in another. */
 static void a_log_without_a_line_is_no_session_yet(void **state)
 {
 	struct world *w = *state;
@@ -502,7 +507,7 @@ static void a_log_without_a_line_is_no_session_yet(void **state)
 	char path[400];
 	FILE *f;
 
-	/* the third one is where the new one will be */
+	/* the third one shows in which directory the new one will be */
 	make_many(w, s, 3);
 	x = open_set(w->other, GROVE_WATCH_LIST, NULL);
 	snprintf(path, sizeof(path), "%s/2026-01-01T00-00-00-000Z_unborn.jsonl", w->beside + 5);
@@ -522,7 +527,7 @@ static void a_log_without_a_line_is_no_session_yet(void **state)
 
 /* --- writers that are killed --- */
 
-/* Appends to sessions at random until it is killed. */
+/* Appends to random sessions until it is killed. */
 int process_scribbles(const struct world *w, const char *seed)
 {
 	unsigned n = (unsigned)atoi(seed);
@@ -552,7 +557,10 @@ static void hear(struct heard *h, const struct grove_event *e)
 {
 	assert_true(e->rev >= h->rev);
 	h->rev = e->rev;
-	/* a killed writer may leave half a line, which the next one closes: no entry, and a line all the same */
+	/*
+	 * a killed writer may leave half a line; the next writer ends it, and it counts as a line
+	 * without an entry
+	 */
 	if (e->kind != GROVE_EVENT_APPEND || !e->entry_id)
 		return;
 	if (h->nr == h->cap) {
@@ -573,7 +581,7 @@ static void assert_heard_all(struct grove_session *s, struct heard *h)
 	struct grove_view *v = view_of(s);
 	struct grove_entry entry = { .size = sizeof(entry) };
 
-	/* but the first, which was there before */
+	/* all but the first, which was there before */
 	assert_int_equal(h->nr + 1, grove_view_count(v));
 	for (uint32_t i = 0; i < h->nr; i++) {
 		assert_int_equal(grove_view_entry(v, i + 1, &entry), 0);
@@ -615,7 +623,7 @@ static void whatever_is_written_is_told_once_and_in_order(void **state)
 			waitpid(pid[i], NULL, 0);
 			pid[i] = 0;
 		}
-		/* as a new process would go on */
+		/* continues from the cursor, as a new process would */
 		if (nr % 150 == 0) {
 			grove_buf_release(&cursor);
 			SET(x, grove_watch_cursor(x, &cursor));
@@ -628,7 +636,7 @@ static void whatever_is_written_is_told_once_and_in_order(void **state)
 			kill(pid[i], SIGKILL);
 			waitpid(pid[i], NULL, 0);
 		}
-	/* each is closed by a line of ours, also if half a line was left */
+	/* one more entry ends each session, even where half a line was left */
 	for (size_t i = 0; i < NR; i++) {
 		OK(w->g, grove_session_refresh(s[i]) < 0 ? -1 : 0);
 		add(s[i], "end", "user");
@@ -660,7 +668,7 @@ static size_t open_descriptors(void)
 	return n;
 }
 
-/* A session with 20 entries; what names it is to be freed. */
+/* Creates a session with 20 entries; the caller frees the returned name. */
 static char *make_one(struct world *w, const char *id)
 {
 	struct grove_slice json[20];
@@ -676,7 +684,7 @@ static char *make_one(struct world *w, const char *id)
 	return name;
 }
 
-/* The file of many0 again, under another id: making each of them would wait for the disk. */
+/* Copies the file of many0 under another id: creating each would wait for the disk. */
 static char *copy_one(const char *first, const char *id)
 {
 	char path[600], bytes[16384], *at;
@@ -701,7 +709,7 @@ static void two_thousand_sessions_cost_little(void **state)
 {
 	enum { MANY = 2000, PER_SESSION = 4096 };
 	struct world *w = *state;
-	/* in a database each of them waits for the disk */
+	/* in a database, creating each waits for the disk */
 	int many = w->kind->keeps ? MANY / 8 : MANY;
 	struct grove_session *s;
 	struct grove_watch *x;
@@ -710,7 +718,7 @@ static void two_thousand_sessions_cost_little(void **state)
 	size_t fds, before;
 	char id[32];
 
-	/* in memory, or on a server, they take too long to make */
+	/* in memory, or on a server, they take too long to create */
 	if (w->kind->env || !w->kind->shared)
 		return;
 	for (int i = 0; i < many; i++) {
@@ -723,7 +731,7 @@ static void two_thousand_sessions_cost_little(void **state)
 	for (int i = 0; i < many; i++)
 		SET(x, grove_watch_add(x, names[i], GROVE_REV_NOW, NULL));
 	assert_quiet(x);
-	/* the images of a few, and a little for each */
+	/* what a few loaded sessions need, and a little for each of the others */
 	assert_in_range(mallinfo2().uordblks - before, 0, (size_t)many * PER_SESSION + (4 << 20));
 	assert_in_range(open_descriptors() - fds, 0, 60);
 	for (int i = 0; i < many; i += 97) {

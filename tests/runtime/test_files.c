@@ -1,6 +1,6 @@
 /*
- * tests/runtime/test_files.c: listening to files that programs write which know
- * nothing of grove.
+ * tests/runtime/test_files.c: watching files that are written by programs that
+ * do not use grove.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
@@ -51,7 +51,7 @@ static struct grove_watch *watch(struct world *w, uint64_t since)
 	return x;
 }
 
-/* All that can be told now, as "append:a leaf:b rename"; the last rev. */
+/* Asserts all events that are ready now, as "append:a leaf:b rename"; returns the last rev. */
 static uint64_t assert_told(struct grove_watch *x, const char *want)
 {
 	char got[2048] = "";
@@ -84,7 +84,7 @@ static void a_line_is_told_when_it_is_whole(void **state)
 	assert_told(x, "");
 	file_put(w->url, O_APPEND, line + 40, strlen(line) - 40);
 	rev = assert_told(x, "append:c");
-	/* who comes back after that hears of it once */
+	/* a watch that resumes after that reports it once */
 	y = watch(w, rev);
 	assert_told(y, "");
 	grove_watch_close(y);
@@ -115,7 +115,7 @@ static void what_was_changed_in_a_new_file_is_told(void **state)
 			ENTRY("c", "\"b\"", "three"));
 	assert_int_equal(rename(temp, w->url), 0);
 	assert_told(x, "update");
-	/* entries that went, or others in their place: all of it is to be read again */
+	/* entries that are gone, or others in their place: everything must be read again */
 	file_make(temp, HEADER ENTRY("z", "null", "one") ENTRY("b", "\"z\"", "two"));
 	assert_int_equal(rename(temp, w->url), 0);
 	assert_told(x, "reset");
@@ -137,7 +137,7 @@ static void a_file_that_is_written_anew_in_its_place_is_a_reset(void **state)
 	assert_told(x, "reset");
 	file_add(w->url, ENTRY("y", "\"z\"", "two"));
 	assert_told(x, "append:y");
-	/* for a moment there is nothing in it */
+	/* for a moment the file is empty */
 	file_put(w->url, O_TRUNC, "", 0);
 	assert_told(x, "");
 	file_add(w->url, LOG);
@@ -160,7 +160,7 @@ static void a_file_that_is_gone_and_comes_back_is_a_reset(void **state)
 	grove_watch_close(x);
 }
 
-/* oh-my-pi's name is overwritten in its place. */
+/* oh-my-pi overwrites the name of a session in place. */
 static void a_name_in_a_slot_is_told(void **state)
 {
 	struct world *w = *state;

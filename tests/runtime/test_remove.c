@@ -1,6 +1,6 @@
 /*
- * tests/runtime/test_remove.c: a session that is deleted takes along what is
- * its own on the disk, and nothing else.
+ * tests/runtime/test_remove.c: deleting a session also deletes the files that
+ * belong to it, and nothing else.
  */
 #include "runtime.h"
 
@@ -53,7 +53,7 @@ static struct grove_session *made(struct world *w, const char *dialect)
 	return s;
 }
 
-/* A path below home; its directories are made. Good for the next few calls. */
+/* Returns a path below home and creates its directories. It stays valid for the next few calls. */
 static const char *at_home(const struct world *w, const char *a, const char *b)
 {
 	static char path[8][1000];
@@ -84,7 +84,7 @@ static bool is_there(const char *path)
 	return !access(path, F_OK);
 }
 
-/* The directory that has the session's name. */
+/* Returns the path of the directory that has the session's name. */
 static const char *beside(const char *path)
 {
 	static char dir[4200];
@@ -167,7 +167,7 @@ static void its_directory_and_its_lease_go_and_blobs_stay(void **state)
 	OK(w->g, grove_blobs_get(blobs, ref, &bytes));
 	grove_buf_release(&bytes);
 	grove_blobs_close(blobs);
-	/* nothing else of it is left: the other session, its directory */
+	/* nothing else of it is left; the other session and its directory are there */
 	*strrchr(path, '/') = '\0';
 	{
 		char names[8500];
@@ -198,7 +198,7 @@ static void its_sub_agents_go_with_it(void **state)
 	assert_false(is_there(beside(path)));
 }
 
-/* With a `trash` program all of it goes there, and leaves nothing behind. */
+/* With a `trash` program everything is moved there, and nothing is left behind. */
 static void the_trash_gets_all_of_it(void **state)
 {
 	struct world *w = *state;

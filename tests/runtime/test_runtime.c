@@ -1,6 +1,6 @@
 /*
- * tests/runtime/test_runtime.c: the session-tree runtime over every kind of
- * store, one suite.
+ * tests/runtime/test_runtime.c: runs one suite of session tests on every kind
+ * of store.
  */
 #include "runtime.h"
 
@@ -42,7 +42,7 @@ static void add_case(const struct kind *kind, const struct CMUnitTest *c)
 	tests[nr_tests++].initial_state = (void *)(uintptr_t)kind;
 }
 
-/* --process ACT KIND DIR SESSION: a process of its own in the world of a case. */
+/* --process ACT KIND DIR SESSION: acts as another process in the directories of a case. */
 static int be_process(char **argv)
 {
 	static const struct {
@@ -63,7 +63,7 @@ static int be_process(char **argv)
 	return 2;
 }
 
-/* With a server around us its store alone: the others have their turn without. */
+/* When a server is given, only its store is tested; the others are tested in a run without one. */
 int main(int argc, char **argv)
 {
 	bool server = false;
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 
 	if (argc == 6 && !strcmp(argv[1], "--process"))
 		return be_process(argv + 2);
-	/* a word of a case's name, to run only these */
+	/* a word of a case's name, to run only these cases */
 	for (size_t i = 0; i < ARRAY(kinds); i++)
 		server |= kinds[i].env && getenv(kinds[i].env);
 	for (size_t i = 0; i < ARRAY(kinds); i++) {

@@ -1,5 +1,6 @@
 /*
- * tests/runtime/world.c: a world of one kind of store.
+ * tests/runtime/world.c: creates the directories and environments for one kind
+ * of store.
  */
 #include "runtime.h"
 #include "../lib/calls.h"
@@ -22,7 +23,7 @@ struct grove *see_world(const struct world *w)
 	return g;
 }
 
-/* A server keeps what earlier cases left. */
+/* Removes what earlier cases have left on a server. */
 static void make_empty(struct world *w)
 {
 	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
@@ -124,7 +125,7 @@ struct grove_session *again(struct world *w, struct grove_session *s, unsigned f
 	return t;
 }
 
-/* What a session says went wrong. */
+/* Checks a call's result, and prints the session's error message if it failed. */
 static void check_session(struct grove_session *s, int rc, const char *what)
 {
 	struct grove_detail d;

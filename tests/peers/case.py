@@ -1,4 +1,4 @@
-"""One comparison, the place it happens in, and the book that is kept of all."""
+"""One comparison, the directories it uses, and the record of all comparisons."""
 import collections
 import json
 import pathlib
@@ -14,7 +14,7 @@ import scratch  # noqa: E402
 
 
 class Different(Exception):
-    """The two do not agree, and no known difference says why."""
+    """The two answers differ, and no known difference explains it."""
 
     def __init__(self, question, theirs, ours, file=b""):
         super().__init__(question)
@@ -23,7 +23,7 @@ class Different(Exception):
 
 
 class Book:
-    """What was compared, by peer and kind; what differed, and why that is known."""
+    """Counts what was compared, by peer and kind, and which known differences were found."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -38,7 +38,7 @@ class Book:
 
 
 class Place:
-    """A home with grove on one side and a peer on the other."""
+    """A home that grove uses on one side and a peer on the other."""
 
     def __init__(self, grove, peer, book, **more):
         self.scratch = scratch.Scratch("peers-" + peer)
@@ -58,14 +58,14 @@ class Place:
         return self.scratch.run([self.program, *map(str, args)], self.env, stdin)
 
     def ask(self, *args, stdin=b""):
-        """What `grove ARGS --json` says, or {"error": exit status}."""
+        """Returns the output of `grove ARGS --json`, or {"error": exit status}."""
         status, out, err = self.grove(*args, "--json", stdin=stdin)
         if status:
             return {"error": status, "said": err.decode("utf-8", "replace")}
         return driver.parse(out)
 
     def must(self, *args, stdin=b""):
-        """What grove prints; a failure is a difference."""
+        """Returns what grove prints; a failure counts as a difference."""
         status, out, err = self.grove(*args, stdin=stdin)
         if status:
             raise Different("grove " + " ".join(map(str, args)), "done",
@@ -77,7 +77,7 @@ class Place:
         return path
 
     def peer_did(self, what, answer):
-        """The peer's answer, which must not be an error."""
+        """Returns the peer's answer, which must not be an error."""
         if isinstance(answer, dict) and "error" in answer:
             raise Different(what, answer, "done")
         return answer
@@ -88,7 +88,7 @@ def rng_of(seed, name):
 
 
 def equal(theirs, ours):
-    """Two errors agree, whatever their words."""
+    """Returns whether two answers are equal. Two errors are equal, whatever their messages."""
     if is_error(theirs) or is_error(ours):
         return is_error(theirs) and is_error(ours)
     return driver.canonical(theirs) == driver.canonical(ours)
@@ -100,9 +100,10 @@ def is_error(answer):
 
 def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     """
-    Ask both about `file` and compare question by question. What differs is
-    asked of the peer once more, about a file without what is known to be
-    answered otherwise: then the two have to agree.
+    Asks both about `file` and compares question by question. Where the
+    answers differ, the peer is asked again about a file from which everything
+    was removed that is known to make a difference: then the two answers must
+    be equal.
     """
     ours = ask_grove(file)
     theirs = ask_peer(file)
@@ -110,12 +111,14 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     wrong = differing(theirs, ours)
     if not wrong:
         return
-    # A peer that ended or hung gave no answer at all: whatever made it so concerns every question.
+    # A peer that ended or hung gave no answer at all: whatever caused this concerns every
+    # question.
     silent = all(is_error(theirs.get(question)) for question in wrong)
     mends = [k for k in knowns if k.mend and (silent or k.concerns(wrong)) and k.mend(file.copy())]
     excuses = [k for k in knowns if k.excuses]
     left = excused(place, file, excuses, wrong, theirs, ours, [])
-    # One mend at a time, then all that concern a question: a file may be odd in several ways.
+    # First each mend alone, then all that concern a question: a file may be unusual in
+    # several ways.
     together = [[k for k in mends if k.concerns([question])] for question in sorted(left)]
     groups = [[k] for k in mends] + [group for group in together if len(group) > 1]
     if silent and mends:
@@ -136,7 +139,7 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
 
 
 def excused(place, file, excuses, questions, theirs, ours, mended):
-    """The questions that still differ; the known differences that settle the others are counted."""
+    """Returns the questions that still differ; counts the known differences that explain the others."""
     left = set()
     for question in questions:
         used = list(mended)
@@ -160,7 +163,7 @@ def differing(theirs, ours):
 
 
 def smaller(place, file, compare, wrong):
-    """The same difference in fewer lines; what is asked on the way is not counted."""
+    """Finds a smaller file with the same difference; questions asked on the way are not counted."""
     book, place.book = place.book, Book()
     found = wrong
 

@@ -1,4 +1,4 @@
-"""ccusage: tokens and costs of random corpora of transcripts, by day and by model."""
+"""ccusage: tokens and costs of random collections of transcripts, by day and by model."""
 import copy
 import json
 import shutil
@@ -24,7 +24,7 @@ class Place(case.Place):
         self.env["CLAUDE_CONFIG_DIR"] = str(self.config)
 
     def theirs(self):
-        """Rows by day, each with its models."""
+        """Returns ccusage's rows by day, each with its models."""
         done = subprocess.run([self.program_of_theirs, "claude", "daily", "--json", "--offline", "--breakdown", "--timezone", "UTC"],
                               env=self.env, cwd=self.scratch.work, capture_output=True, timeout=120)
         if done.returncode:
@@ -51,7 +51,7 @@ def numbers(rng):
 
 
 def spend(file, rng):
-    """Give the replies numbers of their own; the lines of one reply mostly repeat them."""
+    """Gives the replies random token counts and costs; the lines of one reply mostly repeat them."""
     of_reply = {}
     for record in file.entries():
         if record.get("type") != "assistant":
@@ -68,17 +68,18 @@ def spend(file, rng):
         if not reply["name"]:
             del message["id"]
         if reply["cost"] is not None:
-            record.update(costUSD=reply["cost"], version="1.0.50")      # later ones do not write it
+            record.update(costUSD=reply["cost"], version="1.0.50")      # later releases do not write it
         if reply["error"]:
             record["isApiErrorMessage"] = True
 
 
-# Replies of shapes for readers of conversations; spend() makes those that matter to a bill.
+# Shapes of replies that only matter to readers of conversations; spend() makes those that
+# matter here.
 UNBILLED = ("again_later", "odd_reply", "odd_record")
 
 
 def corpus(at, rng):
-    """Projects with sessions, sub-agents, and copies of what other sessions have: {path: transcript}."""
+    """Creates projects with sessions, sub-agents, and copies of parts of other sessions: {path: transcript}."""
     told = {}
     for _ in range(rng.randrange(1, 4)):
         cwd = f"/w/p{rng.randrange(5)}"
@@ -86,7 +87,7 @@ def corpus(at, rng):
         for _ in range(rng.randrange(1, 6)):
             session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
             file = claude_files.transcript(rng, session, cwd, rng.random() < 0.3, without=("again", *UNBILLED))
-            file.spelling = None                    # ccusage looks for words before it reads a line
+            file.spelling = None                    # ccusage searches for words before it parses a line
             spend(file, rng)
             if told and rng.random() < 0.3:         # a fork repeats replies
                 source = rng.choice(list(told.values()))
@@ -102,7 +103,7 @@ def corpus(at, rng):
 
 
 def mend(told):
-    """Take from the corpus what is known to be counted otherwise; the rows that say so."""
+    """Removes what ccusage is known to count differently, and returns the rows it concerns."""
     rows = set()
     for file in told.values():
         if file.bom:
@@ -136,7 +137,7 @@ def add(a, b):
 
 
 def theirs(at, told):
-    """ccusage on this corpus: rows by day, and by model."""
+    """Runs ccusage on these transcripts and returns its rows by day and by model."""
     for path, file in told.items():
         at.write(path, file.bytes())
     answer = at.theirs()
@@ -155,7 +156,7 @@ def ours(at):
 
 
 def totals(at, rng):
-    """A corpus, counted by both."""
+    """A collection of transcripts, counted by both."""
     shutil.rmtree(at.config, ignore_errors=True)
     told = corpus(at, rng)
     a, b = theirs(at, told), ours(at)

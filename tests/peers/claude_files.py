@@ -11,7 +11,7 @@ MODELS = ["claude-sonnet-4-5-20250929", "claude-opus-4-1-20250805", "claude-haik
 
 
 class Transcript(files.File):
-    """A file, and the records in it by uuid while it is being made."""
+    """A file and, while it is being created, its records by uuid."""
 
     def __init__(self, rng, session, cwd):
         super().__init__([])
@@ -22,7 +22,7 @@ class Transcript(files.File):
         self.number = 0
 
     def copy(self):
-        # No random numbers are drawn any more once it is made.
+        # No random numbers are drawn after the file is complete.
         rng, self.rng = self.rng, None
         out = copy.deepcopy(self)
         self.rng = rng
@@ -35,7 +35,7 @@ class Transcript(files.File):
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
 
     def word(self):
-        """A text that is nowhere else in the file."""
+        """Returns a text that occurs nowhere else in the file."""
         self.number += 1
         return f"w{self.number}w " + files.words(self.rng, 5)
 
@@ -54,14 +54,14 @@ class Transcript(files.File):
     def meta(self, kind, **own):
         self.lines.append({"type": kind, **own, "sessionId": self.session})
 
-    # What happens in a session.
+    # The following methods add what happens in a session.
 
     def prompt(self, **own):
         content = self.word() if self.rng.random() < 0.7 else [{"type": "text", "text": self.word()}]
         return self.add("user", message={"role": "user", "content": content}, **own)
 
     def blocks(self, *contents, **own):
-        """A reply: one record a block."""
+        """Adds a reply: one record for each block."""
         name = "msg_" + self.uuid()[:8]
         request = "req_" + self.uuid()[:8]
         model = self.rng.choice(MODELS)
@@ -119,7 +119,7 @@ class Transcript(files.File):
         self.add("system", subtype="informational", content=self.word(), level="info", isMeta=False)
 
     def subtype(self):
-        """What the program notes about itself in the chain."""
+        """Adds a note that Claude Code stores for itself in the chain of records."""
         kind, own = self.rng.choice([
             ("local_command", {"content": f"<local-command-stdout>{self.word()}</local-command-stdout>"}),
             ("local_command", {"content": "<command-name>/cost</command-name>"}),
@@ -129,7 +129,7 @@ class Transcript(files.File):
         self.add("system", subtype=kind, level="info", isMeta=self.rng.random() < 0.3, **own)
 
     def command(self):
-        """Prompts that are no plain text."""
+        """Adds prompts that are not plain text."""
         text = self.rng.choice([
             "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
             "<bash-input>ls -l</bash-input>", "<bash-stdout>x</bash-stdout><bash-stderr></bash-stderr>",
@@ -164,7 +164,7 @@ class Transcript(files.File):
                 del record["requestId"]
 
     def whole_reply(self):
-        """A reply as older releases stored it: all blocks in one record."""
+        """Adds a reply as older releases stored it: all blocks in one record."""
         call = self.call()
         record = self.blocks(self.text(), call)[0]
         later = self.records.pop()
@@ -177,7 +177,7 @@ class Transcript(files.File):
                 *([self.text()] if self.rng.random() < 0.3 else [])]})
 
     def woven(self):
-        """Calls and their results in turn, each hanging below the one before."""
+        """Adds calls and their results in turn, each the child of the one before."""
         calls = self.blocks(*[self.call() for _ in range(self.rng.randrange(2, 4))])
         for call in calls:
             if self.rng.random() < 0.5:
@@ -189,7 +189,7 @@ class Transcript(files.File):
                 self.attachment()
 
     def again_later(self):
-        """A block of an earlier reply that comes after other records."""
+        """Adds a block of an earlier reply after other records."""
         replies = [r for r in self.records if r["type"] == "assistant" and "id" in r["message"]]
         if replies:
             old = self.rng.choice(replies)
@@ -198,7 +198,7 @@ class Transcript(files.File):
                 record["requestId"] = old["requestId"]
 
     def odd_record(self):
-        """A record with a member that is missing or of another type."""
+        """Makes a record unusual: a member is missing or has another type."""
         if not self.records:
             return
         record = self.rng.choice(self.records)
@@ -242,7 +242,7 @@ class Transcript(files.File):
         self.add("progress", data={"type": "hook"}, move=self.rng.random() < 0.5)
 
     def way(self):
-        """Records from the root to the leaf, by stored parents."""
+        """Returns the records from the root to the leaf, by their stored parents."""
         by_id = {r["uuid"]: r for r in self.records}
         at, out = by_id.get(self.leaf), []
         while at is not None and at not in out:
@@ -260,7 +260,7 @@ class Transcript(files.File):
             names = [r["uuid"] for r in kept]
             anchor = summary if rng.random() < 0.75 else boundary
             if rng.random() < 0.1:
-                names[rng.randrange(len(names))] = self.uuid()          # one that is not there
+                names[rng.randrange(len(names))] = self.uuid()          # a uuid that does not exist
             if rng.random() < 0.6:
                 metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": names, "allUuids": names}
             if rng.random() < 0.6:
@@ -294,7 +294,7 @@ class Transcript(files.File):
         self.meta(kind, **own)
 
     def again(self):
-        """A line that was written twice, perhaps changed."""
+        """Adds a line a second time, perhaps changed."""
         if not self.records:
             return
         record = copy.deepcopy(self.rng.choice(self.records))
@@ -354,7 +354,7 @@ def frame(file, rng):
 
 
 def variant(rng, session, cwd):
-    """A transcript of the tests with a few changes."""
+    """Returns a transcript of grove's tests with a few changes."""
     found = variants.sources("compat/claude/*/in/**/*.jsonl", "data/claude/*.jsonl", "golden/claude/*.case")
     file = variants.changed(rng, found, "uuid", "parentUuid", 0, Transcript(rng, session, cwd))
     for record in file.entries():
@@ -368,7 +368,7 @@ def variant(rng, session, cwd):
 
 
 def mark_texts(file, value):
-    """Every text that can be sent to a model begins with a word of its own."""
+    """Begins every text that can be sent to a model with a unique word."""
     for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []):
         if isinstance(inner, str) and key in ("text", "content", "command", "prompt") and inner:
             file.number += 1

@@ -1,4 +1,4 @@
-"""Claude's own program: random transcripts resumed against a stand-in for the model."""
+"""Claude Code itself: resumes random transcripts with a stand-in for the model."""
 import http.server
 import json
 import re
@@ -32,7 +32,7 @@ WHOLE = json.dumps({"id": "msg_1", "type": "message", "role": "assistant", "mode
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Says yes to everything, and remembers what it was asked."""
+    """A model that answers everything with yes, and keeps the requests it was sent."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args):
@@ -103,7 +103,9 @@ def place(grove, found, book):
 
 
 def marks(messages):
-    """Who said which of the texts; thoughts are not compared, the program sends those of its own model only."""
+    """Returns each text and the role of its message. Thinking blocks are not compared, since
+    Claude Code sends only those of its own model.
+    """
     out = []
     for message in messages:
         content = message.get("content")
@@ -115,14 +117,16 @@ def marks(messages):
 
 
 def queued_in(file):
-    """The texts that were typed while the agent worked."""
+    """Returns the texts that the user typed while the agent was working."""
     return set(MARK.findall("".join(driver.text(e.get("attachment")) for e in file.entries() if e.get("type") == "attachment")))
 
 
 def answers(file, messages, parent):
     """
-    What was typed while the agent worked is sent as a reminder, which may
-    stand elsewhere: only whether it was sent is compared.
+    Returns what is compared: the texts that were sent, the queued ones among
+    them, and the parent of the next record. Texts that the user typed while
+    the agent was working are sent as reminders, whose position may differ. So
+    for these the comparison only covers whether they were sent.
     """
     queued = queued_in(file)
     told = marks(messages)
@@ -164,13 +168,13 @@ def compare_file(at, file, kind):
 
 
 def resume(at, rng):
-    """A random transcript, resumed: what the model was sent, and where the next record hangs."""
+    """Resumes a random transcript: compares what the model was sent, and the parent of the next record."""
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     one_file(at, claude_files.transcript(rng, session, at.cwd, rng.random() < 0.5, steps=(1, 3, 6, 10, 16)), "resume")
 
 
 def variant(at, rng):
-    """A transcript of the tests, changed and resumed."""
+    """Resumes a changed transcript of grove's tests."""
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     one_file(at, claude_files.variant(rng, session, at.cwd), "variant")
 

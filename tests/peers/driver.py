@@ -1,4 +1,4 @@
-"""A peer as a process that stays: a question is a line of JSON, so is its answer."""
+"""Runs a peer as a process that stays: each question is a line of JSON, and so is each answer."""
 import json
 import os
 import select
@@ -9,7 +9,7 @@ LARGE = 2 ** 53
 
 
 def _whole(text):
-    """Numbers as a double holds them: what has more digits is a known difference."""
+    """Converts an integer to a double: losing digits beyond that is a known difference."""
     value = int(text)
     return value if -LARGE <= value <= LARGE else int(float(text)) if len(text) < 300 else float("inf")
 
@@ -20,18 +20,18 @@ def _fraction(text):
 
 
 def parse(text):
-    """JSON, with numbers that can be compared: 1.0 is 1."""
+    """Parses JSON so that numbers can be compared: 1.0 is 1."""
     return json.loads(text, parse_int=_whole, parse_float=_fraction)
 
 
 def text(value, **more):
-    """JSON on one line; halves of surrogate pairs as escapes, as JavaScript writes them."""
+    """Returns JSON on one line, with unpaired surrogates as escapes, as JavaScript writes them."""
     out = json.dumps(value, ensure_ascii=False, separators=(",", ":"), **more)
     return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) < 0xE000 else c for c in out)
 
 
 def canonical(value):
-    """A text that is equal for equal values; true is not 1."""
+    """Returns a text that is equal for equal values; true is not 1."""
     return json.dumps(value, ensure_ascii=True, sort_keys=True)
 
 
@@ -55,7 +55,7 @@ class Driver:
             self.process = None
 
     def ask(self, timeout=60, **question):
-        """The answer, or {"error": …}, also when the peer ends or does not come back."""
+        """Returns the answer, or {"error": …}, also if the peer ends or does not answer in time."""
         if not self.process:
             self._start()
         try:

@@ -1,4 +1,4 @@
-"""Random session files: what all dialects have in common."""
+"""Random session files: what is common to all dialects."""
 import copy
 import datetime
 import json
@@ -10,7 +10,8 @@ WORDS = ("look at the parser and fix it now please why does this test fail on ma
          "naïve 日本語 日本 emoji 🙂 tab\there quote\"d back\\slash <tag> &amp; `tick` %s").split(" ")
 ODD_TEXTS = ("", " ", "\n", "a\nb\r\nc", "\u2028", "\ud83d", "\x7f", "null", "0", "[object Object]",
              "<summary>\n\nx\n</summary>", "```\ncode\n```", "- item\n\n- item", "<command-name>/x</command-name>")
-# Long ago, so that times made while the test runs are told from these.
+# Long ago, so that times from the test run itself can be distinguished from
+# these.
 START = datetime.datetime(2024, 3, 1, 9, 0, tzinfo=datetime.timezone.utc)
 
 
@@ -21,7 +22,7 @@ def words(rng, most=8):
 
 
 def spoken(rng, most=8):
-    """What can be given on a command line."""
+    """Returns random words that can be given on a command line."""
     return words(rng, most).replace("\ud83d", "").strip() or "x"
 
 
@@ -34,7 +35,7 @@ def epoch(ms):
 
 
 def value(rng, depth=2):
-    """Any JSON value."""
+    """Returns a random JSON value."""
     kind = rng.randrange(9 if depth else 6)
     if kind == 0:
         return None
@@ -58,7 +59,7 @@ def nested(depth):
 
 
 class Clock:
-    """Times of a file: they go on, mostly."""
+    """Time stamps for a file, mostly in ascending order."""
 
     def __init__(self, rng):
         self.rng, self.ms = rng, rng.randrange(10 ** 9)
@@ -74,9 +75,9 @@ class Clock:
 
 class File:
     """
-    A session file as a list of lines: objects, or bytes that are to stand
-    there as they are. `odd` names what is unusual in it, for the table of
-    known differences.
+    A session file as a list of lines: objects, or bytes that are written
+    unchanged. `odd` names what is unusual in the file, for the table of known
+    differences.
     """
 
     def __init__(self, lines):
@@ -84,9 +85,9 @@ class File:
         self.end = b"\n"
         self.bom = False
         self.torn = b""
-        self.open = False           # the last line has no end
-        self.slot = None            # a line before the first
-        self.spelling = None        # other ways to write the same JSON, by this number
+        self.open = False           # the last line has no newline
+        self.slot = None            # a line before the first one
+        self.spelling = None        # a number that selects another way to write the same JSON
         self.odd = set()
 
     def copy(self):
@@ -109,7 +110,7 @@ class File:
 
 
 class Spelling:
-    """JSON as another program may write it: blanks, escapes, members named twice, numbers in other forms."""
+    """Writes JSON as other programs may: blanks, escapes, members named twice, numbers in other forms."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -163,13 +164,13 @@ class Spelling:
 
 
 def units(c):
-    """The UTF-16 units of a character."""
+    """Returns the UTF-16 code units of a character."""
     data = c.encode("utf-16-be", "surrogatepass")
     return [int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2)]
 
 
 def frame(file, rng):
-    """How the lines stand in the file."""
+    """Varies how the lines are written to the file."""
     if rng.random() < 0.2:
         file.spelling = rng.getrandbits(32)
     if rng.random() < 0.08:
@@ -193,7 +194,7 @@ PARTS = ("a", "b-c", "b_c", "x.y", "with blank", "é", "e\u0301", "日本", "�
 
 
 def directory(rng, roots):
-    """A directory that exists, below one of these, and a way to name it."""
+    """Returns a random directory that exists below one of these, and a way to name it."""
     at = rng.choice(roots)
     for _ in range(rng.choice([0, 1, 1, 2, 3, 5])):
         at = at / rng.choice(PARTS)
@@ -207,7 +208,9 @@ def directory(rng, roots):
 
 
 def shrink(file, still_wrong, most=400):
-    """The fewest lines of `file` that are still wrong: those behind the first are left out in turn."""
+    """Returns `file` with as few lines as possible that still shows the difference: it tries
+    to leave out each line but the first.
+    """
     asked = 0
     step = max(1, len(file.lines) // 2)
     while True:

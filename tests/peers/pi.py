@@ -1,4 +1,4 @@
-"""pi 1.5.2: files that both read, programs that both carry out."""
+"""pi 1.5.2: files that both read, and random operations that both carry out."""
 import os
 import pathlib
 import re
@@ -29,7 +29,7 @@ def place(grove, found, book):
 # --- reading -----------------------------------------------------------------
 
 def rows_of(tree):
-    """The nodes of `tree --json --flat`, as the driver tells pi's."""
+    """Returns the nodes of `tree --json --flat` in the form in which the driver reports pi's."""
     return [[n["entry"].get("id") if isinstance(n["entry"], dict) else None, n["depth"], n.get("label")] for n in tree]
 
 
@@ -40,11 +40,11 @@ def grove_context(answer):
 
 
 def list_row(row):
-    """What of a list's row can be compared; the peer's has a text of all messages besides."""
+    """Returns what can be compared of a row of a list; the peer's also has a text of all messages."""
     if row is None or case.is_error(row):
         return row
     out = {k: row.get(k) for k in ("id", "cwd", "name", "created", "modified", "messageCount", "firstMessage")}
-    if case.is_error(out["created"]):           # a header without a time: pi's is a Date that holds none
+    if case.is_error(out["created"]):           # a header without a time: pi has an invalid Date
         out["created"] = None
     return out
 
@@ -69,7 +69,9 @@ def ask_grove(at, path, leaves):
 
 
 def ask_pi(at, path, leaves):
-    """pi opens a copy, as it writes while it reads; the list it makes of the file itself."""
+    """Lets pi open a copy, since it writes while it reads, and returns its answers and its
+    list of the file itself.
+    """
     copy = at.write(at.theirs / path.name, path.read_bytes())
     limit = 20
     answers = at.driver.ask(ask="read", path=str(copy), leaves=leaves, timeout=limit)
@@ -104,7 +106,7 @@ def some_leaves(rng, file):
 
 
 def reader(at, rng):
-    """A random file."""
+    """Compares how both read a random file."""
     odd = rng.random() < 0.5
     one_file(at, rng, pi_files.session(rng, odd, version=rng.choice([3, 3, 3, 3, 99])), "reader")
 
@@ -119,12 +121,12 @@ def one_file(at, rng, file, kind):
 
 
 def variant(at, rng):
-    """A session of the tests, changed."""
+    """Compares how both read a changed session of grove's tests."""
     one_file(at, rng, pi_files.variant(rng, "compat/pi/*/in/**/*.jsonl", "golden/pi/*.case"), "variant")
 
 
 def listing(at, rng):
-    """A directory of random files: the same rows in the same order."""
+    """Compares the lists of a directory of random files: the same rows in the same order."""
     paths = []
     for i in range(rng.randrange(2, 12)):
         file = pi_files.session(rng, False)
@@ -135,7 +137,7 @@ def listing(at, rng):
         at.book.add(at.book.answers, (at.peer, "listing"), len(paths))
         names = [[pathlib.Path(r["path"]).name for r in rows] for rows in (theirs, ours)]
         times = [[r["modified"] for r in rows] for rows in (theirs, ours)]
-        # Equal times: pi's order is that of the files' times.
+        # With equal times, pi sorts by the times of the files.
         if times[0] != times[1] or len(set(times[0])) == len(times[0]) and names[0] != names[1]:
             raise case.Different("the order of a list", list(zip(*([names[0], times[0]]))), list(zip(names[1], times[1])))
     finally:
@@ -144,7 +146,7 @@ def listing(at, rng):
 
 
 def by_number(value, names):
-    """An answer with ids by their place in the file."""
+    """Returns an answer in which ids are replaced by their place in the file."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):
@@ -155,7 +157,9 @@ def by_number(value, names):
 
 
 def migration(at, rng):
-    """An old file: grove reads it as pi does that rewrites it, and its own rewriting gives the same lines."""
+    """Compares an old file: grove reads it like pi, which rewrites it, and grove's own
+    rewriting gives the same lines.
+    """
     file = pi_files.old_session(rng, rng.choice([None, 1, 2]))
     path = at.write(at.folder / "2024-03-01T09-00-00-000Z_s.jsonl", file.bytes())
     copy = at.write(at.theirs / path.name, file.bytes())
@@ -181,10 +185,10 @@ def migration(at, rng):
 
 
 def same_place(at, cwd, theirs, ours):
-    """Both put a new session of a directory into the same one, under a name of the same form."""
+    """Checks that both store a new session in the same directory, under a name of the same form."""
     at.book.add(at.book.answers, (at.peer, "place"))
     if "ENAMETOOLONG" in str(theirs.get("error")):
-        # Nobody can write there; grove learns of it when it does.
+        # Nobody can write there; grove notices when it writes.
         status, _, _ = at.grove("append", ours["path"], "--cwd", cwd, stdin=b'{"role":"user","content":"x"}\n')
         if status == 0:
             raise case.Different("place", theirs, ours)
@@ -197,7 +201,7 @@ def same_place(at, cwd, theirs, ours):
 
 
 def place_of(at, rng):
-    """Where sessions of a random directory are."""
+    """Compares where sessions of a random directory are."""
     cwd = files.directory(rng, [at.scratch.work, at.scratch.home, at.scratch.root])
     same_place(at, cwd, at.driver.ask(ask="place", cwd=cwd), at.ask("new", "--dialect", "pi", "--cwd", cwd))
 
@@ -225,7 +229,9 @@ def text_of(path):
 
 
 def numbered(path, source=None):
-    """The lines of a file, with ids by their order, there or in the file it was forked from, and without times of today."""
+    """Returns the lines of a file without present times; ids are replaced by their order in
+    this file or in the one it was forked from.
+    """
     content = text_of(path)
     names = {**(names_in(text_of(source), "@") if source else {}), **names_in(content, "#")}
     if names:
@@ -235,7 +241,7 @@ def numbered(path, source=None):
 
 
 class Twins:
-    """One session that pi writes alone, one that grove writes alone, one that they write in turn."""
+    """Three sessions: one written by pi alone, one by grove alone, and one by both in turn."""
 
     def __init__(self, at, rng):
         self.at, self.rng = at, rng
@@ -278,7 +284,7 @@ def entries_of(path):
 
 
 def by_position(step, entries):
-    """A step that names entries by number, with the ids of a file."""
+    """Returns a step that names entries by number, with the ids of a file in their place."""
     out = dict(step)
     for key in ("targetId", "firstKeptEntryId", "at", "parent"):
         if isinstance(out.get(key), int):
@@ -310,7 +316,7 @@ def step_by_grove(twins, path, step):
 
 
 def random_step(rng, entries, ms, steer=True):
-    """The next step of a program; entries are named by their number."""
+    """Returns a random next step of a program; entries are named by their number."""
     last = len(entries) - 1
     some = rng.randrange(len(entries))
     kind = rng.choices(["message", "thinking_level_change", "model_change", "usage", "compaction", "branch_summary",
@@ -360,7 +366,7 @@ def random_step(rng, entries, ms, steer=True):
 
 
 def editable(rng, entries):
-    """An entry of the active path whose content may be edited."""
+    """Returns an entry of the active path whose content may be edited."""
     at, way = entries[-1], []
     by_id = {e["id"]: (n, e) for n, e in enumerate(entries)}
     seen = set()
@@ -374,7 +380,7 @@ def editable(rng, entries):
 
 
 def loosely(line):
-    """A line with its numbers as a double holds them, and its members in their order."""
+    """Returns a line with its numbers as doubles, and its members in their order."""
     try:
         return driver.text(driver.parse(line))
     except ValueError:
@@ -393,11 +399,12 @@ def same_bytes(at, what, theirs, ours, sources=(None, None)):
 
 
 def same_reading(at, path, what):
-    """Both read the file as it is now, and grove finds nothing wrong with it."""
+    """Checks that both read the present file in the same way, and that grove finds nothing wrong with it."""
     lines = path.read_bytes()
     leaves = []
     theirs, ours = ask_pi(at, path, leaves), ask_grove(at, path, leaves)
-    # grove ends at the entry that its mark of a moved leaf hangs below, pi at the mark.
+    # grove ends at the parent of the entry that stores a moved leaf, pi at that entry
+    # itself.
     last = entries_of(path)[-1]
     if last.get("customType") == "grove.leaf" and theirs["leaf"] == last["id"]:
         theirs["leaf"] = last["parentId"]
@@ -408,12 +415,13 @@ def same_reading(at, path, what):
             raise case.Different(f"{q} after {what}", theirs[q], ours[q], lines)
 
 
-# True of a random program: calls have no results, and branches grow side by side.
+# Normal for random operations: calls have no results, and branches grow side by
+# side.
 ALLOWED = ("unpaired-call", "unpaired-result", "concurrent")
 
 
 def clean(at, path):
-    """`check` finds nothing wrong with what both wrote."""
+    """Checks that `check` finds nothing wrong with what both wrote."""
     _, out, err = at.grove("check", path, "--json")
     problems = [p for p in driver.parse(out)["problems"] if p["kind"] not in ALLOWED]
     if problems or err:
@@ -421,7 +429,7 @@ def clean(at, path):
 
 
 def forks(twins, what):
-    """The same fork made by both; each reads the other's."""
+    """Both make the same fork, and each reads the other's."""
     at, rng = twins.at, twins.rng
     entries = [entries_of(p) for p in twins.files]
     whole = rng.random() < 0.4
@@ -455,7 +463,7 @@ def forks(twins, what):
 
 
 def program(at, rng):
-    """A random program, carried out three times."""
+    """Random operations, carried out three times."""
     twins = Twins(at, rng)
     done = []
     try:

@@ -86,7 +86,7 @@ def content_edit(rng):
 
 
 def body(rng, ms, ids, ways):
-    """The type and the members that are its own."""
+    """Returns the type of an entry and the members that this type has."""
     kind = rng.choices(["message", "thinking_level_change", "model_change", "usage", "compaction", "branch_summary",
                         "custom", "custom_message", "context_edit", "label", "session_info", "unheard_of"],
                        [60, 3, 3, 2, 4, 4, 3, 4, 4, 6, 3, 1])[0]
@@ -123,7 +123,7 @@ def compaction(rng, some, ways):
 
 
 def odd_entry(rng, entry, ids, file):
-    """Something that pi would not write, but that a file may hold."""
+    """Makes an entry unusual: pi would not write it, but a file may contain it."""
     kind = entry["type"]
     pick = rng.randrange(18)
     if pick == 0 and ids:
@@ -188,7 +188,7 @@ ODD_CONTENTS = [
 
 
 def odd_message(rng, message, contents=True):
-    """Members of a message that are not of their type."""
+    """Gives members of a message a wrong type."""
     if contents and rng.random() < 0.4:
         message["content"] = rng.choice(ODD_CONTENTS)
     else:
@@ -200,7 +200,7 @@ def plain_id(rng):
     return f"{rng.getrandbits(32):08x}"
 
 
-# Ids as other writers make them.
+# Ids as other writers form them.
 IDS = [
     lambda rng: f"{rng.getrandbits(32):08x}-{rng.getrandbits(16):04x}-4abc-8abc-{rng.getrandbits(48):012x}",
     lambda rng: str(rng.getrandbits(20)),
@@ -213,7 +213,7 @@ IDS = [
 
 
 def odd_header(rng, header):
-    """A first line that pi takes for one, though it does not write such lines."""
+    """Makes the header unusual: pi accepts it, but does not write such lines."""
     key, value = rng.choice([
         ("id", ""), ("id", "ü 日本"), ("cwd", None), ("cwd", 5), ("cwd", ""), ("timestamp", "yesterday"), ("timestamp", None),
         ("timestamp", 1700000000000), ("timestamp", ""), ("parentSession", ""), ("extra", files.value(rng)), ("version", 3.5),
@@ -224,7 +224,7 @@ def odd_header(rng, header):
 
 
 def session(rng, odd, version=3, cwd="/w/project"):
-    """A session file; with `odd`, what other writers, editors and crashes leave in one."""
+    """Returns a session file; with `odd`, it contains what other writers, editors and crashes leave."""
     clock = files.Clock(rng)
     header = {"type": "session", "version": version, "id": f"{rng.getrandbits(64):016x}",
               "timestamp": files.iso(clock.next()), "cwd": cwd}
@@ -273,7 +273,7 @@ def close_circle(rng, file):
 
 
 def old_session(rng, version, cwd="/w/project"):
-    """A session of version 1, which has no tree, or 2, which has older names."""
+    """Returns a session of version 1, which has no tree, or 2, which has older names."""
     file = session(rng, False, version, cwd)
     entries = file.entries()
     for at, entry in enumerate(entries):
@@ -294,11 +294,11 @@ def old_session(rng, version, cwd="/w/project"):
 
 
 def variant(rng, *folders):
-    """A session of the tests with a few changes."""
+    """Returns a session of grove's tests with a few changes."""
     found = [text for text in variants.sources(*folders) if is_tree(variants.lines_of(text)[0])]
     return variants.changed(rng, found, "id", "parentId", 1, files.File([]))
 
 
 def is_tree(header):
-    """The first line of a session whose entries have ids of their own."""
+    """Returns whether this is the first line of a session whose entries have ids."""
     return isinstance(header, dict) and header.get("type") == "session" and header.get("version") in (2, 3)

@@ -123,14 +123,14 @@ def compare_file(at, file, kind):
 
 
 def reader(at, rng):
-    """A random transcript."""
+    """Compares how both read a random transcript."""
     at.clear()
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     one_file(at, claude_files.transcript(rng, session, at.cwd, rng.random() < 0.6), "reader")
 
 
 def variant(at, rng):
-    """A transcript of the tests, changed."""
+    """Compares how both read a changed transcript of grove's tests."""
     at.clear()
     session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     one_file(at, claude_files.variant(rng, session, at.cwd), "variant")
@@ -155,7 +155,7 @@ AGENT = "a0123456789abcdef"
 
 
 def ask_agent(at, file, path):
-    """The messages of a sub-agent's own file: theirs, ours."""
+    """Returns the messages of a sub-agent's own file: the SDK's and grove's."""
     at.write(at.folder / f"{file.session}.jsonl", driver.text(file.before).encode() + b"\n")
     at.write(path, file.bytes())
     reply = at.driver.ask(ask="getSubagentMessages", args=[file.session, AGENT, {"dir": at.cwd}])
@@ -168,7 +168,7 @@ def ask_agent(at, file, path):
 
 
 def agent(at, rng):
-    """A sub-agent's file."""
+    """Compares how both read a sub-agent's file."""
     file = random_file(at, rng)
     file.before = {"type": "user", "uuid": file.uuid(), "parentUuid": None, "isSidechain": False, "sessionId": file.session,
                    "cwd": at.cwd, "message": {"role": "user", "content": "go"}}
@@ -187,7 +187,7 @@ def agent(at, rng):
 
 
 def place_of(at, rng):
-    """The SDK finds what grove puts into the place of a random directory, however that is named."""
+    """The SDK finds what grove stores for a random directory, whatever name the directory is given."""
     cwd = files.directory(rng, [at.scratch.work, at.scratch.home])
     session = at.new(cwd)
     at.append(session["path"], user("hello"), cwd=cwd)
@@ -282,13 +282,13 @@ def renamed_by_the_sdk(place, rng):
     same("name", place.must("name", s["path"]).strip(), "Theirs")
     place.must("name", s["path"], "Ours")
     same("title", "Ours", place.sdk("getSessionInfo", s["id"], {"dir": place.cwd})["customTitle"])
-    # the lines that each of them writes are the same
+    # both write the same lines
     lines = [json.loads(l) for l in open(s["path"]) if "custom-title" in l]
     same("members", list(lines[1]), list(lines[0]))
 
 
 def numbered(path):
-    """The lines of a transcript, with ids by their order and without times that are made at the moment."""
+    """Returns the lines of a transcript without present times; ids are replaced by their order."""
     ids, out = {}, []
 
     def name(value):
@@ -330,7 +330,7 @@ def forks(place, rng):
 
 
 def move_leaf(place, path, to):
-    """Where the rules can never end, the move is refused and nothing is written."""
+    """Moves the leaf. grove may refuse a move after which Claude's rules would never end; then nothing is written."""
     before = pathlib.Path(path).read_bytes()
     status, _, said = place.grove("leaf", path, to)
     if status and (status != 1 or pathlib.Path(path).read_bytes() != before):
@@ -338,7 +338,7 @@ def move_leaf(place, path, to):
 
 
 def at_random(place, rng):
-    """Anything that a host may append, anywhere; after each step both sides tell the same conversation."""
+    """Appends anything that an application may append, anywhere; after each step both read the same conversation."""
     s = place.new()
     ids = place.append(s["path"], user("first"))
     for step in range(rng.randrange(5, 25)):
@@ -362,7 +362,7 @@ def at_random(place, rng):
 
 
 def forked(at, file):
-    """The same fork by both; the lines of it."""
+    """Both make the same fork; returns its lines."""
     path = at.write(at.folder / f"{file.session}.jsonl", file.bytes())
     reply = at.driver.ask(ask="forkSession", args=[file.session, {"dir": at.cwd}])
     made = at.ask("fork", path)
@@ -379,7 +379,7 @@ def forked(at, file):
 
 
 def fork(at, rng):
-    """A random transcript, forked."""
+    """Compares forks of a random transcript."""
     file = random_file(at, rng)
     file.spelling, file.bom = None, False
 
@@ -411,7 +411,7 @@ SCENES = [conversation, branches, parallel_calls, compaction, moved, renamed_by_
 
 
 def scene(at, rng):
-    """Every one of the sessions above, one after the other."""
+    """Runs all the tests of writing above, one after another."""
     for fn in SCENES:
         at.clear()
         fn(at, rng)

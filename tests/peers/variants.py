@@ -1,4 +1,4 @@
-"""Variants of the sessions of the tests: the shapes that are known to matter, changed a little."""
+"""Variants of the sessions in grove's tests: the shapes that are known to matter, changed a little."""
 import copy
 import pathlib
 import sys
@@ -10,12 +10,12 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "lib"))
 from golden_case import Case  # noqa: E402
 
-MOST = 60000                # bytes; what is larger is about size
+MOST = 60000                # bytes; larger files only test size
 BOM = b"\xef\xbb\xbf"
 
 
 def sources(*patterns):
-    """The bytes of session files of the tests, also of those inside golden cases."""
+    """Returns the bytes of the tests' session files, also of those inside golden cases."""
     paths = sorted(path for pattern in patterns for path in TESTS.glob(pattern))
     found = []
     for path in paths:
@@ -27,7 +27,7 @@ def sources(*patterns):
 
 
 def lines_of(content):
-    """Objects, or bytes where a line is something else."""
+    """Returns the lines as objects, or as bytes where a line is not an object."""
     out = []
     for line in content.removeprefix(BOM).rstrip(b"\n").split(b"\n"):
         try:
@@ -66,7 +66,7 @@ class Changes:
             self.file.lines.insert(self.place(), line)
 
     def name(self, line):
-        """Give a record an id of its own."""
+        """Gives a record an id of its own, in place of the id that it has."""
         if isinstance(line.get(self.id), str):
             line[self.id] = f"{self.rng.getrandbits(32):08x}{line[self.id][8:]}"
 
@@ -82,7 +82,7 @@ class Changes:
             line[self.parent] = self.rng.choice(self.names() + [None, f"{self.rng.getrandbits(32):08x}"])
 
     def other_reference(self):
-        """Some id in a record becomes another one."""
+        """Replaces some id in a record by another one."""
         names = self.names()
         places = [spot for r in self.records() for spot in spots(r) if spot[0][spot[1]] in names and spot[1] != self.id]
         if places:
@@ -90,11 +90,11 @@ class Changes:
             holder[key] = self.rng.choice(names)
 
     def member_of_another(self):
-        """A member takes the value it has in another record."""
+        """Gives a member the value that it has in another record."""
         holder, key, path = self.some_member()
         if holder is None:
             return
-        # What a message is goes by the type of its record.
+        # The type of a record decides what its message is.
         kinds = {r.get("type") for r in self.records() if follow(r, path) is holder.get(key)}
         values = [v for v in (follow(r, path) for r in self.records() if path[0] != "message" or r.get("type") in kinds) if v is not files]
         if values:
@@ -106,7 +106,7 @@ class Changes:
             del holder[key]
 
     def some_member(self):
-        """An object of a random record, a key of it, and the path there."""
+        """Returns an object within a random record, one of its keys, and the path to the object."""
         if not self.records():
             return None, None, ()
         holder = self.rng.choice(self.records())
@@ -119,7 +119,7 @@ class Changes:
         return (holder, key, path) if key is not None and path != (self.id,) else (None, None, ())
 
     def another_session(self, lines):
-        """Records of another file, below the last one of this one."""
+        """Adds records of another file below the last one of this file."""
         start = self.rng.randrange(len(lines))
         taken = copy.deepcopy(lines[start:start + self.rng.choice([1, 2, 4, 8])])
         if self.names():
@@ -138,7 +138,7 @@ class Changes:
 
 
 def spots(value):
-    """Every (holder, key) below a value that holds a text."""
+    """Yields every (holder, key) inside a value that holds a text."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     out = []
     for key, inner in list(pairs):
@@ -150,7 +150,7 @@ def spots(value):
 
 
 def follow(record, path):
-    """What is there in a record, or this module's mark that nothing is."""
+    """Returns what a path leads to in a record, or this module's mark that nothing is there."""
     for key in path:
         if not isinstance(record, dict) or key not in record:
             return files
@@ -159,10 +159,10 @@ def follow(record, path):
 
 
 def changed(rng, found, id, parent, fixed, file):
-    """Fill a file with a variant of one of the sources found."""
+    """Fills a file with a changed copy of one of the sources."""
     file.lines = lines_of(rng.choice(found))
     others = lines_of(rng.choice(found))[fixed:] or [b""]
     Changes(rng, file, fixed, id, parent).some(others)
-    if not any(isinstance(line, dict) for line in file.lines):      # no session any more
+    if not any(isinstance(line, dict) for line in file.lines):      # not a session any more
         file.lines += [line for line in others if isinstance(line, dict)] or lines_of(found[0])
     return file

@@ -22,6 +22,7 @@ export class Figures {
 
   stop(): void {
     clearTimeout(this.timer);
+    this.timer = 0;
   }
 
   private contextLeaf: string | null = null;

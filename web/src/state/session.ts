@@ -269,8 +269,13 @@ export class SessionState extends Look {
 
   private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
 
-  // Set while the session is being deleted: its events no longer matter, and soon there is nothing to read.
-  leaving = false;
+  // True while the session is being deleted: its events no longer matter, and soon there is nothing to read.
+  private leaving = false;
+
+  leave(yes: boolean): void {
+    this.leaving = yes;
+    if (yes) this.figures.stop();
+  }
 
   private event(e: GroveEvent): void {
     if (this.leaving || !this.sessionMeta.value) return;

@@ -430,9 +430,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
           item={{ ...meta, key: session.key }}
           close={() => setDialog(null)}
           done={() => go('/s')}
-          leaving={(yes) => {
-            session.leaving = yes;
-          }}
+          leaving={(yes) => session.leave(yes)}
         />
       )}
     </main>

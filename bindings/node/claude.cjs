@@ -1,6 +1,6 @@
 "use strict";
 
-// grove-sessions/claude: the SessionStore of the Claude Agent SDK on any store.
+// grove-sessions/claude: a SessionStore of the Claude Agent SDK in any store.
 //
 //     import { query } from "@anthropic-ai/claude-agent-sdk";
 //     import { openStore } from "grove-sessions/claude";
@@ -8,7 +8,7 @@
 //     const sessionStore = openStore("sqlite:sessions.db");
 //     query({ prompt, options: { sessionStore } });
 //
-// Entries are lines of an ordinary session: `grove --store sqlite:sessions.db ls` shows it.
+// Entries become lines of an ordinary session, which `grove --store sqlite:sessions.db ls` shows.
 
 const { Logs, parseLines } = require("./lib/logs.cjs");
 
@@ -31,7 +31,7 @@ class SessionStore {
 		this.#logs = new Logs(url, { dialect: "claude", sync: options.sync });
 		this.#fold = options.foldSessionSummary;
 		if (this.#fold === undefined) {
-			// Without the SDK's function there are no summaries, and it loads sessions instead.
+			// Without the SDK's function there are no summaries: the SDK then loads the sessions instead.
 			Object.defineProperty(this, "listSessionSummaries", { value: undefined, configurable: true });
 		}
 	}
@@ -39,7 +39,7 @@ class SessionStore {
 	async append(k, entries) {
 		const [project, session, subpath] = key(k);
 		if (entries.length === 0) return;
-		// The entries as they are now: their owner may change them while we wait.
+		// The entries are turned into text now, since the caller may change them while the append waits.
 		const lines = entries.map((entry) => JSON.stringify(entry));
 		const log = this.#logs.at(project, session, subpath);
 		const folds = this.#fold !== undefined && subpath === undefined;
@@ -71,7 +71,7 @@ class SessionStore {
 
 	// ---------------------------------------------------------------- summaries
 
-	/** Summaries of one session are folded one after the other. */
+	/** Runs `fn` after the earlier calls for this log, so that the summary of a session is folded in order. */
 	#inTurn(log, fn) {
 		const turn = (this.#turns.get(log) ?? Promise.resolve()).then(fn, fn);
 		this.#turns.set(log, turn);
@@ -79,8 +79,8 @@ class SessionStore {
 	}
 
 	/**
-	 * A summary is kept with its session, with the size that the session had: if another process
-	 * has appended since, it is not of this session any more and is made again from its entries.
+	 * The summary that is stored with a session, and the size that the session had then. If another process
+	 * has appended since, the size differs: the summary is out of date, and is made again from the entries.
 	 */
 	async #kept(log) {
 		const text = await log.value(SUMMARY);
@@ -97,7 +97,7 @@ class SessionStore {
 		if (kept?.bytes === done.bytes) return;
 		const added = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
 		const alone = done.skipped === 0 && done.stored === lines.length && (kept?.bytes ?? 0) + added === done.bytes;
-		if (!alone) return; // the list makes it again, once, when somebody asks
+		if (!alone) return; // listSessionSummaries() makes the summary again when somebody calls it
 		const entries = lines.map((line) => JSON.parse(line));
 		await this.#keep(log, this.#fold(kept?.summary, k, entries, { mtime: done.modified }), done.bytes);
 	}
@@ -123,8 +123,8 @@ class SessionStore {
 }
 
 /**
- * A SessionStore in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:".
- * With the SDK's `foldSessionSummary` lists need not load the sessions.
+ * Opens a SessionStore in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:".
+ * With the SDK's `foldSessionSummary`, lists need not load the sessions.
  */
 function openStore(url, options) {
 	return new SessionStore(url, options);

@@ -1,4 +1,4 @@
-/** grove-sessions/claude: the SessionStore of the Claude Agent SDK on any store. */
+/** grove-sessions/claude: a SessionStore of the Claude Agent SDK in any store. */
 
 export interface SessionKey {
 	projectKey: string;
@@ -15,9 +15,12 @@ export interface SessionSummary {
 type Fold = (prev: any, key: any, entries: any[], options?: any) => any;
 
 export interface SessionStoreOptions {
-	/** The SDK's foldSessionSummary. Without it there is no listSessionSummaries(). */
+	/** The SDK's foldSessionSummary. Without it, listSessionSummaries is undefined, and the SDK loads the sessions. */
 	foldSessionSummary?: Fold;
-	/** When an append is acknowledged: it was given to the system ("none"), or is on the disk ("always"). */
+	/**
+	 * When an append is acknowledged: once it is passed to the system ("none", the default), once writing to disk
+	 * has started ("flush"), or once it is on disk ("always").
+	 */
 	sync?: "none" | "flush" | "always";
 }
 
@@ -31,5 +34,5 @@ export declare class SessionStore {
 	listSessionSummaries(projectKey: string): Promise<SessionSummary[]>;
 }
 
-/** A SessionStore in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". */
+/** Opens a SessionStore in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". */
 export declare function openStore(url: string, options?: SessionStoreOptions): SessionStore;

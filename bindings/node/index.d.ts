@@ -2,8 +2,9 @@
 /**
  * Sessions of coding agents: open, branch, append, list and search them.
  *
- * Calls that agents make all the time are synchronous: a session, its entries, an append. Calls that
- * take long (over all sessions: list, search, usage) return promises and work on another thread.
+ * Calls that agents make all the time, such as opening a session, reading its entries or appending, are
+ * synchronous. Calls over all sessions (list, search, usage) take longer: they return promises and work on
+ * another thread.
  */
 
 // ----------------------------------------------------------------------- entries
@@ -11,7 +12,7 @@
 /** Anything that JSON.stringify accepts. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json | undefined };
 
-/** A message as its agent stores it: a role, and whatever belongs to it. */
+/** A message as its agent stores it: a role, and the members that the agent gives such a message. */
 export interface Message {
   role: string;
   [name: string]: any;
@@ -36,18 +37,18 @@ export interface TreeNode {
   label?: string;
 }
 
-/** What the model would be sent. */
 export interface SnapshotOptions {
-  /** Those of the active path alone, or none. Default: all. */
+  /** Which entries are included: all (the default), only those of the active path, or none. */
   entries?: "all" | "path" | "none";
-  /** The seq of an earlier snapshot: only entries after it. */
+  /** The seq of an earlier snapshot. Only entries after it are included. */
   after?: number;
+  /** The most entries that are included. Default: no limit. */
   limit?: number;
-  /** Longer texts become { $ref, bytes }. */
+  /** Texts with more bytes than this become { $ref, bytes }. Default: none do. */
   maxBody?: number;
-  /** With the bytes that are kept in blobs. */
+  /** Include the bytes that are kept in blobs. */
   blobs?: boolean;
-  /** Results of sub-agents have their projection in metadata. */
+  /** Give results of sub-agents their projection in metadata. */
   project?: boolean;
 }
 
@@ -60,6 +61,7 @@ export interface Snapshot {
   [name: string]: any;
 }
 
+/** What the model would be sent. */
 export interface Context {
   messages: Message[];
   [name: string]: any;
@@ -73,7 +75,7 @@ export type ErrorCode =
 
 export class GroveError extends Error {
   readonly code: ErrorCode | (string & {});
-  /** The file it is about, and the place in it. */
+  /** The file that the error concerns; `line` and `offset` are the place in it. */
   readonly path?: string;
   readonly line?: number;
   readonly offset?: number;
@@ -81,19 +83,22 @@ export class GroveError extends Error {
 
 // ---------------------------------------------------------------------- sessions
 
-/** none: passed to the system. flush: writing to disk has started. always: on disk. */
+/**
+ * What has happened to the entries when a call returns. "none": they are passed to the system. "flush":
+ * writing to disk has started. "always": they are on disk.
+ */
 export type Sync = "none" | "flush" | "always";
 
 export interface AppendOptions {
-  /** The id of the parent; null: none. Default: the leaf. */
+  /** The id of the parent; null: no parent. Default: the leaf. */
   parent?: string | null;
-  /** Append only if the log has this many lines, including its header; otherwise CONFLICT. */
+  /** Append only if the log has this many lines, including its header; otherwise throw CONFLICT. */
   ifSeq?: number;
   sync?: Sync;
 }
 
 export interface LeafOptions {
-  /** Move it for other readers, too. Default: only in this handle, until something is appended. */
+  /** Move the leaf for other readers, too. Default: it moves only in this handle, until something is appended. */
   persist?: boolean;
   /** A summary of the branch that is left, appended at the new place. */
   summary?: string;
@@ -103,31 +108,31 @@ export interface LeafOptions {
 }
 
 export interface ContextOptions {
-  /** Default: the session's leaf; null: nothing. */
+  /** The entry at which the context ends; null: an empty context. Default: the session's leaf. */
   leaf?: string | null;
-  /** As plain messages for a model. */
+  /** Return plain messages for a model. */
   llm?: boolean;
-  /** With the reason why each entry is or is not part of it. */
+  /** Add the reason why each entry is or is not part of the context. */
   explain?: boolean;
   /** Claude: continue above a compaction. */
   whole?: boolean;
   /** Claude: leave out what was snipped. */
   snips?: boolean;
-  /** Claude. */
+  /** Claude: build the context as its command-line program does, or as its SDK does. */
   mode?: "cli" | "sdk";
 }
 
 export interface ForkOptions {
-  /** Only the path to this entry. Default: the whole tree. */
+  /** Copy only the path to this entry. Default: the whole tree. */
   leaf?: string;
   cwd?: string;
   dir?: string;
   id?: string;
-  /** Never a file. */
+  /** Keep the session in memory; it never has a file. */
   memory?: boolean;
   /** Write nothing before the first message. */
   defer?: boolean;
-  /** Claude: only the conversation, with the same record ids. */
+  /** Claude: copy only the conversation, with the same record ids. */
   sameIds?: boolean;
   sync?: Sync;
 }
@@ -137,7 +142,7 @@ export class Session implements Iterable<Entry> {
   private constructor();
 
   readonly id: string;
-  /** null in memory and in databases */
+  /** The file of the session; null in memory and in databases. */
   readonly path: string | null;
   readonly dir: string | null;
   readonly cwd: string | null;
@@ -145,7 +150,7 @@ export class Session implements Iterable<Entry> {
   readonly agent: string;
   readonly version: number;
   readonly name: string | null;
-  /** The entry that the next append goes below; null: none yet. */
+  /** The id of the entry below which the next append goes; null if there is none. */
   readonly leaf: string | null;
   /** The number of entries. */
   readonly length: number;
@@ -154,9 +159,9 @@ export class Session implements Iterable<Entry> {
   readonly header: Entry | null;
 
   entry(id: string): Entry | undefined;
-  /** By position, like Array.prototype.at. */
+  /** The entry at a position, like Array.prototype.at. */
   at(index: number): Entry | undefined;
-  /** All entries, in the order they were appended. The array is yours; the entries are the same objects each time. */
+  /** All entries, in the order in which they were appended. The array is new each time; the entries are the same objects. */
   entries(): Entry[];
   [Symbol.iterator](): Iterator<Entry>;
   /** The conversation that ends at an entry; default: at the leaf. */
@@ -173,16 +178,19 @@ export class Session implements Iterable<Entry> {
   /** Appends several entries, each below the one before it: all of them or none. */
   appendMany(entries: Iterable<object>, options?: AppendOptions): Entry[];
   /**
-   * An append that does not wait for the store: the entry gets its id and its parent at once, and is written
-   * by a thread, in order. The first failure is sticky: every later call throws it, including flush().
+   * Appends without waiting for the store: the entry gets its id and its parent at once, and a thread writes
+   * the entries in order. After the first failure, every later call throws that error, including flush().
    */
   submit(entry: object, options?: Omit<AppendOptions, "ifSeq">): Entry;
   /** Waits until all submitted entries are written; with `sync: "always"`, until they are on disk. */
   flush(options?: { sync?: "none" | "flush" | "always" }): void;
 
-  /** Continues from another entry; null: before the first. The next append starts a branch. */
+  /** Continues from another entry; null: from before the first one. The next append starts a branch. */
   setLeaf(id: string | null, options?: LeafOptions): { leaf: string | null; summaryId?: string };
-  /** As agents do it: for a prompt, its text is returned to be edited, and the leaf is its parent. */
+  /**
+   * Continues from another entry as agents do: if it is a prompt, the leaf becomes its parent, and `content` is
+   * the prompt, for the user to edit.
+   */
   continueFrom(id: string, options?: { persist?: boolean; inConversation?: boolean }): {
     outcome: "append" | "switch" | "replay";
     leaf: string | null;
@@ -192,7 +200,7 @@ export class Session implements Iterable<Entry> {
   /** Sets the label of an entry; null clears it. */
   label(id: string, label: string | null): Entry;
   labelOf(id: string): string | undefined;
-  /** Returns false if the user chose another name, which stays. */
+  /** Names the session. Returns false if the user has chosen another name, which is kept. */
   rename(name: string, options?: { by?: "user" | "agent" }): boolean;
   fork(options?: ForkOptions): Session;
   /** Makes it a session of another working directory, and moves its file accordingly. */
@@ -206,9 +214,9 @@ export class Session implements Iterable<Entry> {
   getValue(name: string): string | null;
   setValue(name: string, text: string): void;
 
-  /** Reads what others have appended. Returns true if there was something. */
+  /** Reads what other programs have written. Returns true if there was something. */
   refresh(): boolean;
-  /** Writes a session that was deferred. */
+  /** Writes a session that has not been written yet because it waits for its first message. */
   ensure(): void;
   /** Waits until everything is on disk. */
   sync(): void;
@@ -218,7 +226,7 @@ export class Session implements Iterable<Entry> {
 
 // ------------------------------------------------------------------------- where
 
-/** Where sessions are. Default: as the environment of the process says. */
+/** Where sessions are. By default, the environment of the process decides. */
 export interface GroveOptions {
   /** A URL (sqlite:…, mysql://…) or a directory, or several. */
   store?: string | string[];
@@ -226,7 +234,7 @@ export interface GroveOptions {
   env?: Record<string, string | undefined>;
   cwd?: string;
   dialect?: string;
-  /** The directory for caches; false: none. */
+  /** The directory for caches; false: use no caches. */
   cache?: string | false;
 }
 
@@ -237,11 +245,11 @@ export interface OpenOptions {
   mode?: "read" | "write";
   /** Throw CONFLICT instead of appending below what another program has written. */
   strict?: boolean;
-  /** Rewrite even while another program has the file open. */
+  /** Allow rewriting the file even while another program has it open. */
   force?: boolean;
-  /** An empty file becomes a session. */
+  /** Make a session of an empty file. */
   init?: boolean;
-  /** Read only, and read nothing before it is needed. */
+  /** Open for reading only, and read nothing before it is needed. */
   lazy?: boolean;
 }
 
@@ -256,9 +264,9 @@ export interface CreateOptions {
   parentSession?: string;
   /** Write the header at once. Default: with the first message. */
   now?: boolean;
-  /** Never a file. */
+  /** Keep the session in memory; it never has a file. */
   memory?: boolean;
-  /** A session in memory that begins with these entries, with or without a header in front. */
+  /** Make a session in memory that begins with these entries, which may have a header in front. */
   entries?: object[];
 }
 
@@ -268,16 +276,16 @@ export interface JobOptions {
 }
 
 export interface ListOptions extends JobOptions {
-  /** Only sessions of this directory. Default: all. */
+  /** List only sessions of this directory. Default: all sessions. */
   cwd?: string;
-  /** Words, "phrases", or re:PATTERN. */
+  /** List only sessions that match: words, "phrases", or re:PATTERN. */
   query?: string;
   sort?: "modified" | "created" | "size" | "messages" | "name" | "relevance";
   limit?: number;
   named?: boolean;
   /** List each session after the one it was forked from. */
   threads?: boolean;
-  /** Include entries, branches and compactions; reads each session. */
+  /** Include the numbers of entries, branches and compactions, for which each session is read. */
   shape?: boolean;
 }
 
@@ -306,7 +314,7 @@ export interface SearchOptions extends JobOptions {
   since?: Date | number | string;
   until?: Date | number | string;
   limit?: number;
-  /** false: scan all logs instead; then re:PATTERN works. */
+  /** false: scan all logs instead of using the index. The query may then be re:PATTERN. */
   index?: boolean;
 }
 
@@ -315,12 +323,12 @@ export interface Hit {
   path?: string;
   entryId?: string;
   role?: string;
-  /** Matches are between ** and **. */
+  /** A passage of the text, in which matches are between ** and **. */
   snippet: string;
   score: number;
   onActivePath: boolean;
   inContext: boolean;
-  /** How many other sessions have the same passage, as forks do. */
+  /** How many other sessions have the same passage, such as forks. */
   copies: number;
   /** Where the words are: in this message, in the session, or only some of them in the session. */
   match: "message" | "session" | "some";
@@ -332,7 +340,7 @@ export interface Hit {
 
 export interface UsageOptions extends JobOptions {
   by?: "day" | "model" | "session" | "project" | "agent";
-  /** Days in UTC, "2026-05-03", both inclusive. */
+  /** The first day, in UTC, such as "2026-05-03". `until` is the last day; both are included. */
   since?: string;
   until?: string;
   prices?: string;
@@ -357,14 +365,14 @@ export interface Usage {
 }
 
 export interface WatchOptions {
-  /** The last rev you have seen: events since then come first. Default: from now on. */
+  /** The last rev you have seen: events since then come first. Default: only events from now on. */
   since?: number;
-  /** Also which sessions appear, change and disappear. */
+  /** Also report which sessions appear, change and disappear. */
   list?: boolean;
-  /** The cursor of an event: watch the same sessions, each from where it was. */
+  /** The cursor of an event: watch the same sessions again, each from where it was at that event. */
   cursor?: string;
   signal?: AbortSignal;
-  /** Called for what could not be read; it is tried again, and no event is lost. */
+  /** Called if something cannot be read. The watch tries again, and no event is lost. */
   onError?: (error: GroveError) => void;
 }
 
@@ -374,16 +382,16 @@ export interface WatchEvent {
   sessionId: string | null;
   entryId: string | null;
   seq: number | null;
-  /** The entries concerned: [first, first + nr). */
+  /** The positions of the entries that the event concerns: [first, first + nr). */
   first: number;
   nr: number;
-  /** Names the session for session(). */
+  /** A name of the session that session() accepts. */
   key: string | null;
-  /** Where all sessions of the watch are now; pass it as `cursor` to resume. */
+  /** The state of all sessions of the watch at this event; pass it as `cursor` to resume there. */
   cursor: string;
 }
 
-/** Ends with its last session, by break, by close() or by an abort. */
+/** The iteration ends when no session is left to watch, and by break, close() or an abort. */
 export interface Watch extends AsyncIterableIterator<WatchEvent> {
   close(): void;
   [Symbol.dispose](): void;
@@ -394,10 +402,10 @@ export interface RemoveOptions {
   trash?: boolean;
 }
 
-/** Sessions of one environment, which is fixed when it is made. */
+/** The sessions of one environment, which does not change after the object was made. */
 export class Grove {
   constructor(options?: GroveOptions);
-  /** By path, id, the beginning of an id, or "last". */
+  /** Opens a session by path, id, the beginning of an id, or "last". */
   session(what: string | URL, options?: OpenOptions): Session;
   create(options?: CreateOptions): Session;
   recent(options?: CreateOptions): Session;
@@ -409,12 +417,12 @@ export class Grove {
   remove(what: string | URL, options?: RemoveOptions): void;
   copy(what: string | URL, store: string): { id: string; path?: string };
   initStore(store: string): void;
-  /** Releases its stores once the sessions and watches made from it are closed, too. */
+  /** Closes the object. Its stores are released once the sessions and watches made from it are closed, too. */
   close(): void;
   [Symbol.dispose](): void;
 }
 
-/** The sessions of a store by its URL (a directory, "sqlite:FILE", "mysql://…"), or of another environment. */
+/** Opens the sessions of a store by its URL (a directory, "sqlite:FILE", "mysql://…"), or of another environment. */
 export function open(where?: string | URL | GroveOptions): Grove;
 /** Opens a session by path, id, the beginning of an id, or "last". */
 export function session(what: string | URL, options?: OpenOptions & Where): Session;
@@ -432,7 +440,7 @@ export function find(what: string | URL, options?: Where): ListItem;
 export function remove(what: string | URL, options?: RemoveOptions & Where): void;
 /** Copies a session to another store, line by line, unchanged. */
 export function copy(what: string | URL, store: string, options?: Where): { id: string; path?: string };
-/** Creates what a store needs, such as tables; does nothing if it exists. */
+/** Creates what a store needs, such as tables; does nothing if that exists. */
 export function initStore(store: string, options?: Where): void;
 /** The version of the library. */
 export const version: string;

@@ -1,6 +1,6 @@
 "use strict";
 
-// grove-sessions/omp: where oh-my-pi and xcsh keep their sessions, on any store, a row a line.
+// grove-sessions/omp: the storage of oh-my-pi and xcsh, in any store, with one row for each line.
 //
 //     import * as omp from "@oh-my-pi/pi-coding-agent";
 //     import { openStorage } from "grove-sessions/omp";
@@ -8,8 +8,8 @@
 //     const storage = await openStorage("mysql://me@host/sessions", omp);
 //     omp.SessionManager.create(cwd, dir, storage);
 //
-// Which path is which session is said in <grove/storage.h>. What is stored are ordinary sessions:
-// `grove --store URL ls` shows them.
+// <grove/storage.h> says which path is which session. What is stored are ordinary sessions, which
+// `grove --store URL ls` shows.
 
 const path = require("node:path");
 const binding = require("./lib/binding.cjs");
@@ -17,15 +17,15 @@ const { missing, SessionStorage } = require("./lib/storage.cjs");
 const { openWorld, syncOf, Turns } = require("./lib/turns.cjs");
 
 const SUFFIX = ".jsonl";
-const IDLE = 64; // paths whose turns are kept though nothing is under way
-const TOGETHER = 1 << 20; // characters that are appended at once
-const PATIENCE = 5000; // ms, with who has locked a session
-const PAUSE = 20;
-const LOCK = 30000; // ms: nobody waits longer for a program that was killed
+const IDLE = 64; // beyond this number of paths, the queues of idle ones are dropped
+const TOGETHER = 1 << 20; // the most characters that are appended at once
+const PATIENCE = 5000; // ms for which an append is tried again while another program has locked the session
+const PAUSE = 20; // ms between two tries
+const LOCK = 30000; // ms after which a lock ends by itself, in case the program that has it was killed
 
-/** The calls for one path. */
+/** The queue of the calls for one path. */
 class File extends Turns {
-	waiting; // an append that has not begun and takes more text
+	waiting; // an append that has not begun yet, to which text can be added
 
 	after(others, fn) {
 		this.waiting = undefined;
@@ -37,8 +37,8 @@ class File extends Turns {
 class SessionStorageBackend {
 	#storage;
 	#sync;
-	#files = new Map(); // path → File
-	#asked = new Map(); // path → what is asked before it is removed
+	#files = new Map(); // from a path to its File
+	#asked = new Map(); // from a path that removeIf() removes to the question and its answer
 	#Conflict;
 
 	constructor(url, { SessionWriteConflictError, sync } = {}) {
@@ -56,13 +56,13 @@ class SessionStorageBackend {
 		return own;
 	}
 
-	/** The session that this may belong to: it has to be there first. */
+	/** The queue of the session to which a path may belong: a write of the path waits until the session is written. */
 	#owner(file) {
 		const owner = this.#files.get(path.dirname(file) + SUFFIX);
 		return owner ? [owner] : [];
 	}
 
-	/** What belongs to this session, as far as it is in use. */
+	/** The queues of all paths that belong to a session. */
 	#below(file) {
 		const dir = `${file.slice(0, -SUFFIX.length)}/`;
 		return [...this.#files].filter(([other]) => file.endsWith(SUFFIX) && other.startsWith(dir)).map(([, turns]) => turns);
@@ -115,7 +115,7 @@ class SessionStorageBackend {
 		}
 	}
 
-	/** Texts that come while others are being written are written together. */
+	/** Appends a line. Texts that are appended while an earlier call is under way are written together. */
 	append(file, line, mtimeMs) {
 		const own = this.#at(file);
 		const text = line === "" || line.endsWith("\n") || !file.endsWith(SUFFIX) ? line : `${line}\n`;
@@ -138,21 +138,21 @@ class SessionStorageBackend {
 				await binding.storageAppend(this.#storage, file, text, this.#sync);
 				return;
 			} catch (error) {
-				// another has the lock, for a moment
+				// another program has locked the session, which should not take long
 				if (error.code !== "CONFLICT" || Date.now() > until) throw error;
 				await new Promise((done) => setTimeout(done, PAUSE));
 			}
 		}
 	}
 
-	/** A session begins with a line that has room for its title, where other programs find it. */
+	/** Writes the title into the line at the start of the session that has room for it, where other programs look. */
 	async updateSessionTitle(file, { title, source, updatedAt }) {
 		await this.#at(file).after([], () => binding.storageSetTitle(this.#storage, file, title, source, updatedAt));
 	}
 
 	/**
-	 * Keeps other processes from writing to a session, which is what this returns, until that is called;
-	 * undefined if it was not written yet.
+	 * Keeps other processes from writing to a session, and returns a function that allows it again. Returns
+	 * undefined if the session has not been written yet.
 	 */
 	lockSync(file) {
 		const own = this.#at(file);
@@ -183,7 +183,10 @@ class SessionStorageBackend {
 		}
 	}
 
-	/** A failure is not the queue's, which goes on: removeIf() tells it. */
+	/**
+	 * Removes a path for removeIf(). If that fails, removeIf() throws the error; this function does not, so that
+	 * the host's queue goes on.
+	 */
 	async #removeAsked(file) {
 		const asked = this.#asked.get(file);
 		try {
@@ -206,8 +209,8 @@ class SessionStorageBackend {
 	}
 
 	/**
-	 * Deletes a session by `remove`, which calls remove() of this object, if `shouldDelete(text)` says so
-	 * while nobody else can write to it. Answers whether it did.
+	 * Deletes a session if `shouldDelete(text)`, which is called while nobody else can write to the session,
+	 * returns true. `remove` must call remove() of this object. Resolves to whether the session was deleted.
 	 */
 	async removeIf(file, shouldDelete, remove) {
 		const asked = { shouldDelete, answer: false };
@@ -226,7 +229,7 @@ class SessionStorageBackend {
 	}
 }
 
-/** The host's storage, and what only a store that others can be kept from makes possible. */
+/** Extends the host's storage class by the methods that need a store in which sessions can be locked. */
 function withLocks(Storage) {
 	return class extends Storage {
 		#backend;
@@ -236,13 +239,13 @@ function withLocks(Storage) {
 			this.#backend = backend;
 		}
 
-		/** What `operation` writes is written before others can write again. */
+		/** Runs `operation`. Other processes can write again only after everything that it has written is stored. */
 		withSessionFileLockSync(file, operation) {
 			const unlock = this.#backend.lockSync(file);
 			try {
 				return operation();
 			} finally {
-				if (unlock) this.confirmWrites(file).then(unlock, unlock).catch(() => {}); // it ends by itself
+				if (unlock) this.confirmWrites(file).then(unlock, unlock).catch(() => {}); // if that fails, the lock ends by itself
 			}
 		}
 
@@ -252,26 +255,26 @@ function withLocks(Storage) {
 			try {
 				deleted = await this.#backend.removeIf(file, shouldDelete, () => this.deleteSessionWithArtifacts(file));
 			} finally {
-				if (!deleted) await this.refresh(); // it is still there
+				if (!deleted) await this.refresh(); // the host's index must have the session again
 			}
 			return deleted;
 		}
 	};
 }
 
-/** A back end in the store with this URL, for an IndexedSessionStorage of one's own. */
+/** Opens a back end in the store with this URL, for an IndexedSessionStorage of your own. */
 function openBackend(url, options) {
 	return new SessionStorageBackend(url, options);
 }
 
 /**
- * A storage in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". `host`
- * is oh-my-pi's module, whose IndexedSessionStorage does the rest; without one, as for xcsh, the
- * SessionStorage of this package does.
+ * Opens a storage in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:".
+ * `host` is oh-my-pi's module, whose IndexedSessionStorage is used. Without it, as for xcsh, the
+ * SessionStorage of this package is used.
  */
 async function openStorage(url, host, options = {}) {
 	const Host = host?.IndexedSessionStorage ?? SessionStorage;
-	// older ones cannot tell when something was written
+	// older hosts cannot tell when something has been written
 	const Storage = Host.prototype.confirmWrites && Host.prototype.refresh ? withLocks(Host) : Host;
 	const storage = new Storage(
 		openBackend(url, { ...options, SessionWriteConflictError: host?.SessionWriteConflictError }),

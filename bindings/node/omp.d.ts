@@ -1,4 +1,4 @@
-/** grove-sessions/omp: where oh-my-pi keeps its sessions, on any store, a row a line. */
+/** grove-sessions/omp: the storage of oh-my-pi and xcsh, in any store, with one row for each line. */
 
 export interface SessionTitle {
 	title: string;
@@ -16,9 +16,12 @@ export interface SessionIndexEntry {
 }
 
 export interface SessionStorageBackendOptions {
-	/** The host's class for a write that found something else than it expected. */
+	/** The host's error class for a write that finds a file of another size than expected. */
 	SessionWriteConflictError?: new (path: string, expected: any, actual: any) => Error;
-	/** When an append is acknowledged: it was given to the system ("none"), or is on the disk ("always"). */
+	/**
+	 * When an append is acknowledged: once it is passed to the system ("none", the default), once writing to disk
+	 * has started ("flush"), or once it is on disk ("always").
+	 */
 	sync?: "none" | "flush" | "always";
 }
 
@@ -35,9 +38,15 @@ export declare class SessionStorageBackend {
 	truncate(path: string, mtimeMs: number): Promise<void>;
 	remove(paths: string[]): Promise<void>;
 	move(from: string, to: string, mtimeMs: number): Promise<void>;
-	/** Keeps other processes from writing to a session until what it returns is called; undefined: it was not written yet. */
+	/**
+	 * Keeps other processes from writing to a session until the returned function is called. Returns undefined
+	 * if the session has not been written yet.
+	 */
 	lockSync(path: string): (() => Promise<void>) | undefined;
-	/** Calls `remove`, which removes this path, but only if `shouldDelete` says so while nobody else can write. */
+	/**
+	 * Deletes a session if `shouldDelete`, called while nobody else can write to it, returns true. `remove` must
+	 * call remove() of this object with the path. Resolves to whether the session was deleted.
+	 */
 	removeIf(path: string, shouldDelete: (text: string) => boolean, remove: () => Promise<void>): Promise<boolean>;
 }
 
@@ -80,16 +89,19 @@ export declare class SessionStorage {
 	deleteSessionWithArtifacts(path: string): Promise<void>;
 }
 
-/** What openStorage() adds to it, and to oh-my-pi's. */
+/** The methods that openStorage() adds to a SessionStorage, and to the storage of oh-my-pi. */
 export interface SessionStorageLocks {
-	/** Runs `operation`; what it writes is written before other processes can write to that session again. */
+	/** Runs `operation`. Other processes can write to that session again only after everything that it wrote is stored. */
 	withSessionFileLockSync<T>(path: string, operation: () => T): T;
-	/** Deletes a session if `shouldDelete` says so while nobody else can write to it. */
+	/** Deletes a session if `shouldDelete`, called while nobody else can write to it, returns true. */
 	deleteSessionWithArtifactsIf(path: string, shouldDelete: (text: string) => boolean): Promise<boolean>;
 }
 
-/** A back end for an IndexedSessionStorage of one's own. */
+/** Opens a back end for an IndexedSessionStorage of your own. */
 export declare function openBackend(url: string, options?: ConstructorParameters<typeof SessionStorageBackend>[1]): SessionStorageBackend;
 
-/** A storage in the store with this URL. `host`: oh-my-pi's module; without one it is a SessionStorage. */
+/**
+ * Opens a storage in the store with this URL. `host` is oh-my-pi's module, whose IndexedSessionStorage is used;
+ * without it, the result is a SessionStorage.
+ */
 export declare function openStorage(url: string, host?: any, options?: { sync?: "none" | "flush" | "always" }): Promise<any>;

@@ -19,7 +19,7 @@ function idOf(options) {
 	return options?.id ?? paths.newSessionId();
 }
 
-/** Given entries with a header are a session; without, they are those of a new one. */
+/** Makes a log in memory from the given entries: with a header they are a session, without one they begin a new session. */
 function memoryLog(place, options, given) {
 	const header = given.find((entry) => entry.type === "session");
 	if (header) entries.migrate(given);
@@ -27,14 +27,17 @@ function memoryLog(place, options, given) {
 	return new MemoryLog(made, given.filter((entry) => entry.type !== "session"));
 }
 
-/** A directory that was named, unless it is the one that pi would take anyway, shows only the sessions of `cwd`. */
+/**
+ * The directory to look for sessions in, and the `cwd` that they must have (undefined: any). pi's own directory
+ * for `cwd` has only sessions of `cwd`; in any other directory, the rest must be filtered out.
+ */
 function scopeOf(cwd, sessionDir) {
 	const standard = paths.getDefaultSessionDir(cwd);
 	const dir = sessionDir === undefined ? standard : paths.resolve(sessionDir);
 	return { dir, cwd: dir === standard ? undefined : cwd };
 }
 
-/** A place and a log in it, which says which directory it belongs to unless the caller does. */
+/** Opens a log in a place. The working directory of the place is that of the log, unless the caller gives another. */
 function opened(place, what, cwdOverride) {
 	const log = place.openFile(what);
 	if (cwdOverride === undefined && typeof log.header.cwd === "string") place.cwd = paths.resolve(log.header.cwd);
@@ -88,7 +91,10 @@ class SessionManager extends Manager {
 	}
 }
 
-/** pi's class for a store: "sqlite:sessions.db", "mysql://user@host/db", a directory. Sessions are opened by id. */
+/**
+ * Returns pi's class for a store: "sqlite:sessions.db", "mysql://user@host/db", or a directory. Its sessions
+ * are opened by id.
+ */
 function onStore(url, options) {
 	const grove = new Grove({ ...options, store: url, dialect: "pi" });
 

@@ -4,8 +4,8 @@
 //   STORE=sqlite:agent.db node agent.mjs                     a database
 //   STORE=mysql://user:word@host/agents node agent.mjs       a server
 //
-// Type prompts. "/back" returns to before the last prompt, which makes a branch; "/tree" draws the
-// session. Started again, it goes on where it was.
+// Type prompts. "/back" goes back to the point before the last prompt, so that the next one starts a branch;
+// "/tree" draws the session. When the program is started again, it continues the same session.
 import readline from "node:readline";
 import { initStore, recent } from "grove-sessions";
 
@@ -14,7 +14,7 @@ if (store) initStore(store);
 const session = recent({ cwd: process.cwd(), store });
 if (session.length) console.log(`(going on with ${session.id}, ${session.branch().length} entries)`);
 
-/** Yours: messages in, a message out. */
+/** Replace this by a call of your model: it gets the messages and returns the answer as a message. */
 async function askModel(messages) {
 	const { content } = messages.at(-1);
 	return { role: "assistant", content: [{ type: "text", text: `${messages.length} messages, the last is "${content}"` }], timestamp: Date.now() };

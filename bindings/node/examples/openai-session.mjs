@@ -1,6 +1,6 @@
 // The OpenAI Agents SDK's Session on any store: run(agent, input, { session: new GroveSession({ … }) }).
-// Items are entries of a session, so "grove --store URL ls" and "show" know it, and nothing is
-// ever overwritten: what popItem() takes away is a branch that was left.
+// Items are entries of a session, so "grove --store URL ls" and "show" work on it. Nothing is ever
+// overwritten: an item that popItem() takes away stays in the session, on a branch that was left.
 import { create, initStore, session } from "grove-sessions";
 
 const TYPE = "openai-item";
@@ -8,7 +8,7 @@ const TYPE = "openai-item";
 export class GroveSession {
 	#session;
 
-	/** { sessionId, store }: both may be left out. A session of that id is taken up again. */
+	/** Options: { sessionId, store, cwd }, all optional. If a session with that id exists, it is continued. */
 	constructor({ sessionId, store, cwd = process.cwd() } = {}) {
 		if (store) initStore(store);
 		try {
@@ -19,7 +19,7 @@ export class GroveSession {
 		this.#session ??= create({ id: sessionId, store, cwd, now: true });
 	}
 
-	/** The entries of the branch that hold items, oldest first. */
+	/** The entries of the branch that are items, oldest first. */
 	#items() {
 		return this.#session.branch().filter((entry) => entry.type === "custom" && entry.customType === TYPE);
 	}

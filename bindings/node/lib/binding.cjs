@@ -1,6 +1,6 @@
 "use strict";
 
-// Finds and loads grove.node, and says what to do if there is none.
+// Finds and loads the addon, grove.node. If that fails, the error says what to do.
 
 const fs = require("node:fs");
 const os = require("node:os");
@@ -9,7 +9,10 @@ const { GroveError } = require("./errors.cjs");
 
 const root = path.join(__dirname, "..");
 
-/** Where grove.node may be, the first one counts: named, built here, prebuilt, of a build directory of a clone. */
+/**
+ * The places where grove.node may be, of which the first that exists is loaded: the file that a variable
+ * names, one built by the install script, a prebuilt one, and one in the build directory of a clone.
+ */
 function places() {
 	return [
 		process.env.GROVE_NODE_ADDON,
@@ -36,8 +39,8 @@ function load() {
 	}
 	const module = { exports: {} };
 	try {
-		// Upstream's Node exports the OpenSSL that it was built with. DEEPBIND makes the
-		// libraries that we pull in (libcrypto, libmariadb) use the one they were built for.
+		// The Node of nodejs.org exports the symbols of the OpenSSL that it contains. With RTLD_DEEPBIND,
+		// the libraries that the addon loads (libcrypto, libmariadb) use the OpenSSL they were built for.
 		const { RTLD_NOW, RTLD_DEEPBIND } = os.constants.dlopen;
 		process.dlopen(module, file, RTLD_NOW | (RTLD_DEEPBIND ?? 0));
 	} catch (error) {
@@ -62,7 +65,7 @@ function load() {
 
 const binding = load();
 binding.setUp(GroveError);
-// process.exit() waits for threads that work: let them end early.
+// process.exit() waits for the threads that run jobs, so ask the jobs to end early.
 process.on("exit", () => binding.shutDown());
 
 module.exports = binding;

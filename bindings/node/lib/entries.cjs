@@ -1,39 +1,42 @@
 "use strict";
 
-// The entries of one open session as objects. Each is made when it is first asked for
-// and is the same object from then on; arrays of them are fresh.
+// The entries of one open session as objects. Each object is made when somebody first asks for
+// the entry, and the same object is returned from then on; arrays of entries are new each time.
 
 const binding = require("./binding.cjs");
 const { GroveError } = require("./errors.cjs");
 const { Heads } = require("./heads.cjs");
 
 const NO_ENTRY = 0xffffffff;
-/** Of enum grove_kind. */
+/** Values of enum grove_kind. */
 const KIND = { label: 11, name: 12 };
-/** Heads are fetched for so many rows at a time, or more. */
+/** Heads are fetched for at least this many rows at a time. */
 const CHUNK = 256;
-/** Long arrays are made with room for so many more entries: then they need not be copied to take them. */
+/** Long arrays are made with room for this many more entries, which can then be added without copying the array. */
 const ROOM = 1024;
 
-/** Engines keep what is left over when an array becomes a little shorter. */
+/** Makes an array with room to grow: engines keep the memory of an array that becomes a little shorter. */
 function arrayWithRoom(length) {
 	const array = new Array(length + ROOM);
 	array.length = length;
 	return array;
 }
 
-/** Rows, until the log is rewritten: then they mean other lines, and a new one of these begins. */
+/**
+ * The entries by row. When the log is rewritten, rows stand for other lines: this object is then
+ * marked as stale, and a new one takes its place.
+ */
 class Rows {
 	known = []; // entries by row
 	#handle;
-	#made = []; // by row / CHUNK: the heads that entries are made of
+	#made = []; // by row / CHUNK: the heads from which entries are made
 	#stale = false;
 
 	constructor(handle) {
 		this.#handle = handle;
 	}
 
-	/** Fetches heads for [from, to) where they are missing, each gap at once. */
+	/** Fetches the heads of the rows [from, to) that are missing, with one call of the addon for each gap. */
 	fetch(from, to, count) {
 		if (this.known.length === 0) this.known = arrayWithRoom(count);
 		const last = Math.ceil(to / CHUNK);
@@ -44,8 +47,8 @@ class Rows {
 			const from = chunk * CHUNK;
 			const heads = new Heads(this, from, binding.viewHeads(this.#handle, from, Math.min(end * CHUNK, count)));
 			for (; chunk < end; chunk++) if ((chunk + 1) * CHUNK <= count) this.#made[chunk] = heads;
-			// The last chunk may not be full yet: what comes later is not in these heads, so they are
-			// not kept for it, and all its entries are made of them now.
+			// The last chunk may not be full yet. Entries that come later are not in these heads, so the
+			// heads are not kept for that chunk; its entries are all made now.
 			if (end * CHUNK > count) for (let row = (end - 1) * CHUNK; row < count; row++) this.#make(heads, row);
 		}
 	}
@@ -68,7 +71,7 @@ class Rows {
 		return this.known[row]?.id ?? binding.viewId(this.#handle, row);
 	}
 
-	/** A line of its own, as an object. */
+	/** Reads the line of one entry and returns it as an object. */
 	whole(row) {
 		let at = row;
 		if (this.#stale) {
@@ -79,12 +82,15 @@ class Rows {
 		return JSON.parse(binding.viewLine(this.#handle, at));
 	}
 
-	/** Several of them, in one crossing. */
+	/** Reads the lines of several entries, with one call of the addon. */
 	wholes(rows) {
 		return this.#stale ? rows.map((row) => this.whole(row)) : JSON.parse(binding.viewLines(this.#handle, Uint32Array.from(rows)));
 	}
 
-	/** The log was rewritten: whoever still has an entry of before finds the rest of it by its id. */
+	/**
+	 * Marks these rows as stale after the log was rewritten. Entries that callers still hold read
+	 * their remaining values by their id from then on.
+	 */
 	leave() {
 		this.#stale = true;
 		this.#made = [];
@@ -94,8 +100,8 @@ class Rows {
 class Entries {
 	#handle;
 	#rows;
-	#last; // row and id of the entry that was set last
-	#lastId;
+	#last; // the row of the entry that was set last
+	#lastId; // the id of that entry
 
 	constructor(handle) {
 		this.#handle = handle;
@@ -112,7 +118,7 @@ class Entries {
 
 	/** The entry with this id, or undefined. */
 	find(id) {
-		// Whoever appends an entry mostly looks at it next.
+		// Most callers that append an entry look at it next.
 		if (id === this.#lastId && this.#lastId !== undefined) return this.at(this.#last);
 		const row = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
 		return row < 0 ? undefined : this.at(row);
@@ -125,17 +131,17 @@ class Entries {
 		return this.#rows.known.slice(0, length);
 	}
 
-	/** Those of these rows: a Uint32Array. */
+	/** The entries of these rows, which are a Uint32Array. */
 	rows(rows) {
 		const { length } = this;
-		// Mostly they are nearly all of some range: then one crossing brings them.
+		// The rows are mostly nearly all those of some range, whose heads are fetched with one call.
 		if (rows.length > CHUNK) this.#rows.fetch(rows[0], rows.at(-1) + 1, length);
 		const entries = arrayWithRoom(rows.length);
 		for (let i = 0; i < rows.length; i++) entries[i] = this.#rows.at(rows[i], length);
 		return entries;
 	}
 
-	/** Takes in the answer of an append: an array of its entries. */
+	/** Records the answer of an append, and returns an array of the new entries. */
 	appended([first, nr, lines, , others]) {
 		if (others < 0) this.reset();
 		if (nr === 0) return [];
@@ -144,14 +150,17 @@ class Entries {
 		return parsed;
 	}
 
-	/** From now on this object is the entry of a row. */
+	/** Makes this object the entry of a row. */
 	set(row, entry) {
 		this.#rows.known[row] = entry;
 		this.#last = row;
 		this.#lastId = entry.id;
 	}
 
-	/** After a refresh: if what we know stands elsewhere now, the log was rewritten. */
+	/**
+	 * To be called after a refresh: starts anew if the log was rewritten. That is so if the last or
+	 * the first entry that we know has another row now.
+	 */
 	refreshed() {
 		const known = this.#rows.known;
 		const isKnown = (entry) => entry !== undefined;
@@ -161,24 +170,24 @@ class Entries {
 		}
 	}
 
-	/** These objects are the entries of the first rows; undefined: nobody has one yet. */
+	/** Makes these objects the entries of the first rows; undefined stands for an entry that is made later. */
 	adopt(entries) {
 		const known = arrayWithRoom(entries.length);
 		for (let row = 0; row < entries.length; row++) known[row] = entries[row];
 		this.#rows.known = known;
 	}
 
-	/** The entry of a row if somebody has asked for it. */
+	/** The entry of a row if its object has been made already, otherwise undefined. */
 	known(row) {
 		return this.#rows.known[row];
 	}
 
-	/** For each entry the row of its parent; NO_ENTRY: none. */
+	/** For each entry, the row of its parent, or NO_ENTRY if it has none. */
 	parents() {
 		return this.#column(0);
 	}
 
-	/** For each entry its kind, one of KIND or another. */
+	/** For each entry, its kind (enum grove_kind, of which KIND names two). */
 	kinds() {
 		return this.#column(1);
 	}
@@ -190,7 +199,7 @@ class Entries {
 		return column;
 	}
 
-	/** The log was rewritten. */
+	/** Starts anew after the log was rewritten. */
 	reset() {
 		this.#rows.leave();
 		this.#rows = new Rows(this.#handle);

@@ -1,8 +1,8 @@
 "use strict";
 
 /**
- * Everything that the library refuses or fails at. `code` is "NOTFOUND", "CONFLICT", …; where a
- * file is involved, `path` names it, and `line` and `offset` the place in it.
+ * The error that is thrown when the library refuses a call or fails. `code` is "NOTFOUND",
+ * "CONFLICT", …; if a file is involved, `path` names it, and `line` and `offset` the place in it.
  */
 class GroveError extends Error {
 	constructor(message, code, path, line, offset) {

@@ -1,34 +1,42 @@
 "use strict";
 
-// Entries out of heads: many in one crossing, and each no more than what is looked at.
+// Makes entries from heads. One call of the addon fetches the heads of many entries, and of each
+// entry only what somebody looks at is made.
 //
-// The library says which shape an entry has (include/grove/view.h): a JSON object in which
-// {"$": …} stands for what comes from columns. There are a few dozen shapes in a session, and most
-// differ only in words, as the name of a model. Those that have the same members share a function
-// that makes their entries, with all members in their order, and is given the words: engines
-// compile what runs often, and the fewer functions that are the less it costs. What the columns
-// do not have is taken from the entry's line, which is read and parsed when somebody looks at it.
-// Of the blocks of a message's content types and short texts are known before: tool calls can be
-// counted without reading any. Whoever goes from message to message finds the next ones made: many
-// in one loop cost less than as many calls.
+// The library tells which shape an entry has (include/grove/view.h): a JSON object in which
+// {"$": …} stands for a value that is in the columns. A session has a few dozen shapes, and most
+// of them differ only in words, such as the name of a model. Shapes with the same members share one
+// function, which makes their entries with all members in order and gets the words as an argument:
+// engines compile functions that run often, and the fewer functions there are, the less that costs.
 //
-// What comes later are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
-// structuredClone see an ordinary object. The accessors of one place are the same two functions in
-// all entries; they find their entry, and what they found before, by private fields, which none
-// of these sees.
+// A value that is not in the columns comes from the entry's line, which is read and parsed when
+// somebody looks at such a value. Of the blocks of a message's content, the types and short texts
+// are known without that, so tool calls can be counted without reading a line. When a caller goes
+// from message to message, the next ones are made in advance: making many in one loop costs less
+// than as many calls.
 //
-// Objects with accessors come from a constructor whose prototype is Object's own: engines then keep
-// all members in the object itself, which literals that grow afterwards do not get.
+// Members whose values come later are own, enumerable accessors, so that spreading, Object.keys,
+// JSON.stringify and structuredClone see an ordinary object. The accessor of one place is the same
+// pair of functions in all entries. These functions keep what they have read, and the heads that
+// the object belongs to, in private fields, which none of those operations sees.
+//
+// Objects with accessors are made by a constructor whose prototype is Object.prototype. Engines keep
+// all members of such an object in the object itself, but not those that are added to a literal.
 
 const HOLE = "$";
 const MESSAGE = "message";
 const CONTENT = "content";
-/** Going along: how near the next entry must be, how many lines are read at most, and how many objects made. */
+/** A caller goes forward if the next row that it asks for is at most this much further on. */
 const NEAR = 64;
+/** The most lines that are read in advance at once. */
 const LINES = 256;
+/** The most objects that are made in advance at once. */
 const OBJECTS = 4096;
 
-/** Whoever asks for one entry after the other gets the next ones along with it, twice as many each time. */
+/**
+ * Decides how much is made in advance. While a caller goes forward from entry to entry, twice as much
+ * is made each time.
+ */
 class Pace {
 	#most;
 	#last = -1;
@@ -38,7 +46,7 @@ class Pace {
 		this.#most = most;
 	}
 
-	/** How many there should be from this row on. */
+	/** The number of entries to make from this row on, which the caller has just asked for. */
 	from(row) {
 		const onward = row > this.#last && row - this.#last <= NEAR;
 		this.#many = onward ? Math.min(this.#many * 2, this.#most) : 1;
@@ -46,33 +54,36 @@ class Pace {
 		return this.#many;
 	}
 
-	/** The last row that was made or read. */
+	/** Tells the pace which row is the last one that was made or read. */
 	upTo(row) {
 		this.#last = row;
 	}
 }
 
-/** The base of classes that give private fields to objects that are there already. */
+/** The base of classes whose constructors add private fields to an object that exists already. */
 class Given {
 	constructor(object) {
 		return object;
 	}
 }
 
-/** What the private fields of the next object begin with: engines make room for these at once. */
+/**
+ * The first values of the private fields of the next object. They are not arguments, so that the fields
+ * can have initialisers: engines then make room for the fields at once.
+ */
 let nextFrom;
 let nextAt = 0;
 
 const NOT_READ = Symbol("not read");
 
-/** What was read of an object besides, by key: few have any. */
+/** By object: the values that were read of it, by key, except those that Source has a field for. Few objects have any. */
 const others = new WeakMap();
 
-/** Says where an object comes from, and holds what was read of it. */
+/** Private fields that say which heads and row an object comes from, and hold what was read of it. */
 class Source extends Given {
 	#heads = nextFrom;
 	#row = nextAt;
-	#main = NOT_READ; // the message of an entry, the content of a message
+	#main = NOT_READ; // of an entry its message, of a message its content
 	static main(object) {
 		return object.#main;
 	}
@@ -97,20 +108,23 @@ class Source extends Given {
 	static lacksMain(object) {
 		return #main in object && object.#main === NOT_READ;
 	}
-	/** The same of any object: undefined if it has none. */
+	/** The message of an entry if it has been made, otherwise undefined. Accepts any object. */
 	static mainOf(object) {
 		return #main in object && object.#main !== NOT_READ && isObject(object.#main) ? object.#main : undefined;
 	}
 	static isOf(object, heads, row) {
 		return #main in object && object.#heads === heads && object.#row === row;
 	}
-	/** Has this message a content that nobody has looked at? Then it is something: null would be known. */
+	/** Does this message have a content that nobody has looked at? It is not null then: heads would say so. */
 	static hasUnread(message) {
 		return Source.lacksMain(message) && Object.hasOwn(message, "content");
 	}
 }
 
-/** How a member is kept that comes later: nearly all of them are these two, which have a field. */
+/**
+ * How the value of a member is kept once it has been read. Nearly always the member is the message of
+ * an entry or the content of a message, for which Source has a field; other values go into `others`.
+ */
 function keeping(place) {
 	const key = place.at(-1);
 	if (key === [MESSAGE, CONTENT][place.length - 1]) return { get: Source.main, set: Source.setMain };
@@ -123,7 +137,7 @@ function keeping(place) {
 	};
 }
 
-/** A member that comes later: `read` gives it its value, and perhaps others theirs with it. */
+/** A member whose value is read later. `read` gives it its value, and may also give other members theirs. */
 function laterMember(place, read) {
 	const { get, set } = keeping(place);
 	return {
@@ -144,12 +158,12 @@ function laterMember(place, read) {
 	};
 }
 
-/** A member that is no longer computed, since somebody has set it: rare, and engines make such objects slow. */
+/** Replaces a computed member that somebody has set by a plain value. That is rare; engines make such objects slow. */
 function settle(object, key, value) {
 	Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** A member that is computed each time, of what columns have anyway. */
+/** A member that `compute` computes each time it is read. */
 function computedMember(key, compute) {
 	return {
 		accessor: {
@@ -167,7 +181,7 @@ function computedMember(key, compute) {
 
 const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
 
-/** What is in the line alone; with it goes all else that the same object lacks. */
+/** A member whose value is only in the line. Reading it also fills in the other members that the same object lacks. */
 function laterValue(place) {
 	const within = place.slice(0, -1);
 	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
@@ -178,7 +192,7 @@ function laterValue(place) {
 	return member;
 }
 
-/** What `make` gives: a list of blocks, whose members come later still, or an object of columns. */
+/** A member that `make` makes: a list of blocks, whose own members come later still, or an object made from columns. */
 function laterMade(place, make) {
 	const member = laterMember(place, (object) => member.give(object, make(object, place)));
 	return member;
@@ -194,7 +208,7 @@ const LATER = {
 	part: (place) => laterPart(place, place.join(".")),
 };
 
-/** The member of each place, once for all entries: then their objects are alike for the engine. */
+/** The member of each place. All entries share it, so that the engine treats their objects as alike. */
 const members = new Map();
 function memberAt(kind, place) {
 	const name = JSON.stringify([kind, place]);
@@ -209,15 +223,15 @@ const isLeft = (value) => isHole(value) && ["left", "blocks"].includes(value[HOL
 const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(message);
 
 /**
- * The constructor of objects that have members which come later, and `size` others: an engine counts the members
- * of the first objects to know how much room the later ones need.
+ * Makes a constructor for objects that have `size` plain members, and others that come later. Engines look at the
+ * first objects of a constructor to learn how much room its objects need, so the first ones are made here.
  */
 function constructorFor(Stamp, size) {
 	function Made(from, at) {
 		nextFrom = from;
 		nextAt = at;
 		new Stamp(this);
-		nextFrom = undefined; // or a session would stay alive by it
+		nextFrom = undefined; // otherwise it would keep the session alive
 	}
 	Made.prototype = Object.prototype;
 	for (let n = 0; n < 16; n++) {
@@ -227,13 +241,13 @@ function constructorFor(Stamp, size) {
 	return Made;
 }
 
-/** A number as engines keep it best: they box what comes from an array of doubles. */
+/** Turns a number into an integer if it is one: engines store those directly, but box numbers from an array of doubles. */
 function whole(number) {
 	const integer = number | 0;
 	return integer === number && (integer !== 0 || 1 / number > 0) ? integer : number;
 }
 
-/** Constructors by the number of members. */
+/** Returns a function that gives the constructor for a number of plain members. */
 function constructorsFor(Stamp) {
 	const made = [];
 	return (size) => {
@@ -248,11 +262,11 @@ const sourced = constructorsFor(Source);
 class Writer {
 	numbers = 0;
 	texts = 0;
-	left = []; // places of what is left out: ["message", "content"]
-	letters = undefined; // which text says what the blocks are
-	blocksAt = undefined; // their place
-	parts = {}; // by name, as "message": the statements that make an object which comes later, `o`
-	values = []; // that the functions are given: K0, K1, …
+	left = []; // the places of values that are left out, such as ["message", "content"]
+	letters = undefined; // the index of the text that has a letter for each block
+	blocksAt = undefined; // the place of the list of blocks
+	parts = {}; // by name, such as "message": the statements that make an object later, as `o`
+	values = []; // values that the functions are given as K0, K1, …
 	words = 0;
 	functions = [];
 
@@ -261,7 +275,7 @@ class Writer {
 		return `K${this.values.length - 1}`;
 	}
 
-	/** An expression. */
+	/** The expression for a value. */
 	value(value, place) {
 		if (value === null || typeof value !== "object") return `W[${this.words++}]`;
 		if (Array.isArray(value)) return `[${value.map((item, i) => this.value(item, [...place, i])).join(",")}]`;
@@ -283,7 +297,7 @@ class Writer {
 		}
 	}
 
-	/** Is this an object that is made when somebody looks at it? A message is. */
+	/** Is this an object that is only made when somebody looks at it, such as a message? */
 	isPart(value, place) {
 		return place.length === 1 && isObject(value) && Object.values(value).some(isLeft);
 	}
@@ -299,7 +313,7 @@ class Writer {
 		return `${name}(H,N,n,T,x,W,row)`;
 	}
 
-	/** Statements that make `o`, which has members that come later. */
+	/** The statements that make `o`, an object with members that come later. */
 	making(shape, place) {
 		const own = Object.keys(shape).map((name) => this.member(name, shape[name], [...place, name]));
 		const Made = this.given(this.constructorOf(own.filter((statement) => statement.startsWith("o[")).length));
@@ -310,7 +324,7 @@ class Writer {
 		return sourced(size);
 	}
 
-	/** A statement. */
+	/** The statement that adds a member to `o`. */
 	member(name, value, place) {
 		const key = JSON.stringify(name);
 		const isPart = this.isPart(value, place);
@@ -320,7 +334,7 @@ class Writer {
 	}
 
 	later(kind, place) {
-		this.numbers++; // how long it is
+		this.numbers++; // the columns have the length of the value as a number
 		if (kind === "blocks") {
 			this.letters = this.texts++;
 			this.blocksAt = place;
@@ -333,7 +347,10 @@ class Writer {
 		return memberAt("part", place);
 	}
 
-	/** Functions of (heads, numbers, the first of them, a function for texts, the first of them, words, row). */
+	/**
+	 * Compiles the functions. Their parameters are H: the heads, N: numbers, n: the index of the first
+	 * number, T: a function that returns a text, x: the index of the first text, W: words, and row.
+	 */
 	compile(shape) {
 		const make = `(H,N,n,T,x,W,row)=>(${this.value(shape, [])})`;
 		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,W,row)=>{${it}return o;}`);
@@ -345,7 +362,7 @@ class Writer {
 
 // ------------------------------------------------------------------------- blocks
 
-/** Says which block of which message an object is. */
+/** Private fields that say which block of which message an object is. */
 class Place extends Given {
 	#message = nextFrom;
 	#i = nextAt;
@@ -381,13 +398,13 @@ class BlockWriter extends Writer {
 const BLOCK_FIRST = "!".charCodeAt(0);
 const BLOCK_ODD = "~";
 
-/** What a shape says itself, in the order in which a Writer comes to it. */
+/** The literal values in a shape, in the order in which a Writer comes to them. */
 function wordsOf(value) {
 	if (value === null || typeof value !== "object") return [value];
 	return isHole(value) ? [] : Object.values(value).flatMap(wordsOf);
 }
 
-/** A shape with numbers in the place of words, and texts for holes. */
+/** A copy of a shape that has 0 in place of each word, and the kind of each hole in place of the hole. */
 function withoutWords(value) {
 	if (value === null || typeof value !== "object") return 0;
 	if (isHole(value)) return value[HOLE];
@@ -395,7 +412,7 @@ function withoutWords(value) {
 	return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutWords(member)]));
 }
 
-/** Functions are kept by what they were made for. */
+/** Compiled functions, by the kind of writer and the shape without its words. */
 const compiled = new Map();
 function functionsFor(shape, SomeWriter) {
 	const text = `${SomeWriter.name} ${JSON.stringify(withoutWords(shape))}`;
@@ -412,7 +429,7 @@ function compile(shape, SomeWriter) {
 
 const isContent = (place) => place?.length === 2 && place[0] === MESSAGE && place[1] === CONTENT;
 
-/** The heads of the rows from `from` on, to make entries of. `entries` knows ids and lines of all rows. */
+/** The heads of the rows from `from` on, and the entries made from them. `entries` knows the ids and lines of all rows. */
 class Heads {
 	#entries;
 	#from;
@@ -423,8 +440,8 @@ class Heads {
 	#texts;
 	#shapes;
 	#blocks;
-	#read = new Map(); // by row: its blocks
-	#ahead = new Map(); // whole entries by row, read along
+	#read = new Map(); // by row: the blocks of the entry, read from its line
+	#ahead = new Map(); // by row: whole entries that were read in advance
 	#lines = new Pace(LINES);
 	#parts = new Pace(OBJECTS);
 	#lists = new Pace(OBJECTS);
@@ -449,7 +466,7 @@ class Heads {
 		return this.#shapes[this.#shape[row - this.#from]];
 	}
 
-	/** The entry of a row; undefined if it was not taken apart. */
+	/** Makes the entry of a row. Returns undefined if the library has not taken its line apart. */
 	entry(row) {
 		const shape = this.#shapeOf(row);
 		return shape ? this.#make(row, shape.make, shape.words) : undefined;
@@ -460,7 +477,7 @@ class Heads {
 		return fn(this, this.#numbers, this.#number[i], this.#texts, this.#text[i], words, row);
 	}
 
-	/** An object in an entry, as its message. */
+	/** Makes an object in an entry, such as its message. */
 	part(row, name) {
 		const many = this.#parts.from(row);
 		if (many > 1 && name === MESSAGE) this.#messagesAlong(row + 1, Math.min(row + many, this.#end));
@@ -468,7 +485,7 @@ class Heads {
 		return this.#make(row, shape.parts[name], shape.words);
 	}
 
-	/** The messages of entries that are there, and that nobody has asked for theirs. */
+	/** Makes the messages of those entries in [from, to) that exist as objects, but have no message yet. */
 	#messagesAlong(from, to) {
 		const { known } = this.#entries;
 		for (let row = from; row < to; row++) {
@@ -484,7 +501,7 @@ class Heads {
 		return row >= this.#from && row < this.#end;
 	}
 
-	/** The list of blocks in this entry, which are those of a message. */
+	/** Makes the list of blocks of a message, which is in the entry of this row. */
 	blocks(row, message) {
 		const many = this.#lists.from(row);
 		if (many > 1 && isContent(this.#shapeOf(row).blocksAt)) this.#listAlong(row, many);
@@ -505,7 +522,7 @@ class Heads {
 		return blocks;
 	}
 
-	/** The lists of the next entries alike, of those whose messages are there. */
+	/** Makes the lists of the next entries of the same kind, if their messages have been made. */
 	#listAlong(row, many) {
 		const { kind } = this.#shapeOf(row);
 		const { known } = this.#entries;
@@ -521,7 +538,7 @@ class Heads {
 		this.#lists.upTo(end - 1);
 	}
 
-	/** The block of an entry; they are all read when the first is looked into. */
+	/** A block of an entry. When somebody looks into the first block, all blocks of the entry are read. */
 	block(row, i) {
 		if (!this.#read.has(row)) this.#read.set(row, walk(this.whole(row), this.#shapeOf(row).blocksAt));
 		return this.#read.get(row)[i];
@@ -531,7 +548,7 @@ class Heads {
 		return this.#shapeOf(row).left;
 	}
 
-	/** The entry of a row, all of it; the next ones of the same kind are read along. */
+	/** The whole entry of a row, read from its line. Further entries of the same kind may be read in advance. */
 	whole(row) {
 		const read = this.#ahead.get(row);
 		if (read) {

@@ -1,6 +1,7 @@
 "use strict";
 
-// Work that takes long, on another thread: promises, with AbortSignal and progress.
+// Calls that take long and work on another thread. They return promises, and take an AbortSignal and a
+// function for progress.
 
 const binding = require("./binding.cjs");
 
@@ -20,7 +21,7 @@ function flags(names, options) {
 	return Object.keys(names).reduce((sum, name) => (options[name] ? sum | names[name] : sum), 0);
 }
 
-/** A time as a Date, a number of milliseconds, or a text that Date understands. */
+/** Turns a time into milliseconds. It may be a Date, a number of milliseconds, or a text that Date understands. */
 function time(value, what) {
 	if (value === undefined || value === null) return undefined;
 	const ms = new Date(value).getTime();
@@ -28,7 +29,10 @@ function time(value, what) {
 	return ms;
 }
 
-/** What a caller's own function throws does not become the answer of the work. */
+/**
+ * Reports that the work is complete. An error that the caller's onProgress throws does not reject the
+ * promise; it is thrown outside of it.
+ */
 function tellEnd(onProgress, total) {
 	try {
 		if (total !== undefined) onProgress(total, total);
@@ -39,7 +43,7 @@ function tellEnd(onProgress, total) {
 	}
 }
 
-/** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON, or what `read` makes of it. */
+/** Runs start(ticket, onProgress), which `signal` cancels. Its answer is parsed as JSON, or by `read`. */
 async function run({ signal, onProgress }, start, read = JSON.parse) {
 	let told = [0, 0];
 	const tell = onProgress && ((done, total) => onProgress(...(told = [done, total])));
@@ -49,10 +53,10 @@ async function run({ signal, onProgress }, start, read = JSON.parse) {
 	signal?.addEventListener("abort", abort, { once: true });
 	try {
 		const text = await start(ticket, tell);
-		// It may have ended just before it was asked to: whoever gave it up still hears so.
+		// The work may have ended just before it was cancelled: a caller that cancelled it gets the reason all the same.
 		signal?.throwIfAborted();
 		const answer = read(text);
-		// Work is shared by threads, and one of them tells: the end may not have been among it.
+		// Several threads share the work, but only one reports progress, so the end may not have been reported.
 		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || (answer.items ?? answer).length);
 		return answer;
 	} catch (error) {
@@ -70,7 +74,7 @@ function list(world, options) {
 	);
 }
 
-/** The same, and a function that reads what was said in the session at an index (null: it is gone). */
+/** As list(), with a function `said` that reads what was said in the session at an index; null if that session is gone. */
 function listWithTexts(world, options) {
 	return run(
 		options,
@@ -82,11 +86,11 @@ function listWithTexts(world, options) {
 
 const DAY_MS = 86400000;
 
-/** A day in UTC, "2026-05-03", as its first millisecond. */
+/** Turns a day in UTC, such as "2026-05-03", into its first millisecond. */
 function day(value, what) {
 	if (value === undefined || value === null) return undefined;
 	const ms = Date.parse(value);
-	// A 31st of February would be a day in March.
+	// Date.parse() takes the 31st of February for a day in March, so the result is compared with the text.
 	if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value)
 		throw Object.assign(new TypeError(`${what} is not a day such as 2026-05-03`), { code: "INVAL" });
 	return ms;

@@ -1,18 +1,18 @@
 "use strict";
 
-// Logs: lines under a key in one store, asynchronously. What claude.cjs stands on.
+// Logs: lines under a key in one store, read and written asynchronously. claude.cjs is built on them.
 //
-// Appends that come while another is under way wait together, and are one append when it is
-// their turn.
+// Appends to a log that are made while another call for it is under way are collected, and become
+// one append when it is their turn.
 
 const binding = require("./binding.cjs");
 const { openWorld, syncOf, Turns } = require("./turns.cjs");
 
-const IDLE = 64; // logs that stay open, each with a descriptor or a statement
+const IDLE = 64; // the most idle logs that stay open; each has a descriptor or a statement
 
 class Logs {
 	#world;
-	#open = new Map(); // the key as JSON → Log, the one used last at the end
+	#open = new Map(); // from the key as JSON to its Log; the Log that was used last comes last
 	#sync;
 
 	constructor(url, options = {}) {
@@ -37,7 +37,7 @@ class Logs {
 		return JSON.parse(await binding.logEach(this.#world, project, session));
 	}
 
-	/** The logs that go with this one. */
+	/** The open logs that are removed with this key: without a subpath, all those of the session. */
 	#with(project, session, subpath) {
 		const all = [...this.#open].filter(([name]) => {
 			const [p, s, sub] = JSON.parse(name);
@@ -46,7 +46,7 @@ class Logs {
 		return all.map(([, log]) => log);
 	}
 
-	/** Deletes a log, after what is under way for it. Answers whether there was one. */
+	/** Deletes a log once all calls for it have ended. Resolves to whether there was one. */
 	remove(project, session, subpath) {
 		const others = this.#with(project, session, subpath);
 		return this.at(project, session, subpath).after(others, () => binding.logRemove(this.#world, project, session, subpath));
@@ -56,7 +56,7 @@ class Logs {
 class Log extends Turns {
 	#handle;
 	#sync;
-	#waiting; // an append that has not begun and takes more lines
+	#waiting; // an append that has not begun yet, to which lines can be added
 
 	constructor(handle, sync) {
 		super();
@@ -70,8 +70,9 @@ class Log extends Turns {
 	}
 
 	/**
-	 * Appends lines: strings without line ends. With `idMember`, those whose id is there are skipped.
-	 * Answers { stored, skipped, bytes, modified }, of all that was appended together; `alone`: of these.
+	 * Appends lines: strings without line ends. With `idMember`, lines whose id is already stored are
+	 * skipped. Resolves to { stored, skipped, bytes, modified } of all lines that were appended together;
+	 * with `alone`, these lines are not combined with others.
 	 */
 	append(lines, { idMember, alone = false } = {}) {
 		if (lines.length === 0) return Promise.resolve({ stored: 0, skipped: 0, bytes: 0, modified: 0 });
@@ -90,7 +91,7 @@ class Log extends Turns {
 		return batch.answer;
 	}
 
-	/** The lines [from, to), or all, as one text, an LF after each; null if the log does not exist. */
+	/** Resolves to the lines [from, to), or all lines, as one text with an LF after each; null if there is no log. */
 	read(from, to) {
 		return this.after([], () => binding.logRead(this.#handle, from, to));
 	}
@@ -104,7 +105,7 @@ class Log extends Turns {
 	}
 }
 
-/** The values of lines that are JSON; a line that a crash has cut off is no value. */
+/** Parses lines of JSON. A line that is not JSON is skipped: a crash has cut it off. */
 function parseLines(text) {
 	const values = [];
 	for (let from = 0; from < text.length; ) {
@@ -114,7 +115,7 @@ function parseLines(text) {
 		try {
 			values.push(JSON.parse(line));
 		} catch {
-			// left by a writer that was killed in the middle of it
+			// left behind by a writer that was killed in the middle of the line
 		}
 	}
 	return values;

@@ -1,6 +1,6 @@
 "use strict";
 
-// Session: one open session, synchronous throughout.
+// Session: one open session. All its calls are synchronous.
 
 const binding = require("./binding.cjs");
 const { Entries, NO_ENTRY } = require("./entries.cjs");
@@ -29,14 +29,14 @@ function pick(names, value, what) {
 	return names[value];
 }
 
-/** As JSON.stringify, but what is no value at all is refused. */
+/** As JSON.stringify, but refuses what has no JSON, such as undefined. */
 function json(value) {
 	const text = JSON.stringify(value);
 	if (text === undefined) throw new TypeError("an entry or a message is expected");
 	return text;
 }
 
-/** An id in the place of an entry; null: before the first one. */
+/** Checks an id that stands for an entry. null stands for the place before the first entry. */
 function target(id) {
 	if (id === null) return ROOT;
 	if (id !== undefined && !isText(id)) throw new TypeError("the id of an entry is expected");

@@ -1,10 +1,10 @@
 "use strict";
 
-// SessionStorage as xcsh and oh-my-pi know it, for hosts without an IndexedSessionStorage.
+// A SessionStorage as xcsh and oh-my-pi define it, for hosts without an IndexedSessionStorage.
 //
-// What is asked synchronously is answered from an index that is read once and kept up to date
-// with what this storage writes. Writes are queued, for each path in order; the first one that
-// fails is told by its writer, by drain() and by every read of that path.
+// Synchronous calls are answered from an index, which is read once and then updated with what this
+// storage writes. Writes are queued, and those of one path are made in order. The first write of a
+// path that fails is reported by its writer, by drain() and by every read of that path.
 
 const path = require("node:path");
 
@@ -41,7 +41,7 @@ class Writer {
 		return written;
 	}
 
-	/** A line with its LF. It is in its place at once, and written after those before it. */
+	/** Appends a line, which has its LF. Its place is fixed at once; it is written after the lines before it. */
 	append(line) {
 		if (this.#error) return Promise.reject(this.#error);
 		if (!this.#open) return Promise.reject(new Error("the writer is closed"));
@@ -63,7 +63,7 @@ class Writer {
 		if (this.#error) throw this.#error;
 	}
 
-	/** Nothing can be waited for synchronously: it says what is known to have failed. */
+	/** Throws the error of a write that is known to have failed. Cannot wait, since writes are asynchronous. */
 	flushSync() {
 		if (this.#error) throw this.#error;
 	}
@@ -88,8 +88,8 @@ class Writer {
 
 class SessionStorage {
 	#backend;
-	#index = new Map(); // path → { size, mtimeMs }
-	#queues = new Map(); // path → the last write that is under way
+	#index = new Map(); // from a path to its { size, mtimeMs }
+	#queues = new Map(); // from a path to the promise of the last write that is queued for it
 
 	constructor(backend) {
 		this.#backend = backend;
@@ -104,7 +104,7 @@ class SessionStorage {
 		await this.refresh();
 	}
 
-	/** What others have written meanwhile. */
+	/** Reads the index again, which may have changed because other programs have written. */
 	async refresh() {
 		await this.drain();
 		const all = await this.#backend.loadIndex();
@@ -113,7 +113,7 @@ class SessionStorage {
 
 	// ----------------------------------------------------------- the queue
 
-	/** Queues a write; one that follows a failed one fails with it. */
+	/** Queues a write. If the write before it fails, this one is not made, and fails with the same error. */
 	#queue(file, fn) {
 		const turn = (this.#queues.get(file) ?? Promise.resolve()).then(fn);
 		const ended = turn.then(() => this.#queues.get(file) === ended && this.#queues.delete(file));
@@ -126,7 +126,7 @@ class SessionStorage {
 		await this.#queues.get(file);
 	}
 
-	/** All that was queued for this path is stored; rejects if it is not. */
+	/** Waits until everything that was queued for this path is stored; rejects if that fails. */
 	confirmWrites(file) {
 		return this.settled(file);
 	}
@@ -143,13 +143,16 @@ class SessionStorage {
 
 	put(file, text, expectedSize) {
 		this.#index.set(file, { size: Buffer.byteLength(text), mtimeMs: Date.now() });
-		// A write of everything makes good what failed before it.
+		// This write replaces the whole file, so failures of earlier writes no longer matter.
 		const before = (this.#queues.get(file) ?? Promise.resolve()).catch(() => {});
 		this.#queues.set(file, before);
 		return this.#queue(file, () => this.#backend.writeFull(file, text, Date.now(), undefined, expectedSize));
 	}
 
-	/** The same for who waits for it: if it is refused, everything is as it was. */
+	/**
+	 * As put(), for callers that wait for the write. If it fails, the index is as it was before, and later
+	 * writes do not fail because of it.
+	 */
 	async #replace(file, text, expectedSize) {
 		const known = this.#index.get(file);
 		try {
@@ -183,7 +186,7 @@ class SessionStorage {
 	}
 
 	writeTextSync(file, text, { expectedSize } = {}) {
-		this.put(file, text, expectedSize).catch(() => {}); // told by drain() and by reads
+		this.put(file, text, expectedSize).catch(() => {}); // drain() and reads report the error
 	}
 
 	openWriter(file, options) {

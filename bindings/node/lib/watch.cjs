@@ -1,6 +1,6 @@
 "use strict";
 
-// What happens to sessions, as it happens: an async iterator over events.
+// Watch: an async iterator over what happens to sessions.
 
 const binding = require("./binding.cjs");
 
@@ -9,8 +9,8 @@ const WATCH_LIST = 1;
 class Watch {
 	#handle;
 	#events = [];
-	#waiting = []; // promises of next() that have no event yet
-	#end; // a reason to end: { error } or {}
+	#waiting = []; // the { resolve, reject } of each next() that has no event yet
+	#end; // set once the watch has ended: { error } or {}
 	#forget = () => {};
 
 	constructor(world, what, { since, list, cursor, signal, onError }) {
@@ -19,7 +19,7 @@ class Watch {
 		this.#handle = binding.watchOpen(world, names, since, list ? WATCH_LIST : 0, cursor, (event, error) => {
 			if (event !== undefined) this.#take(JSON.parse(event));
 			else if (error === undefined) this.#finish({});
-			else onError?.(error); // it is tried again, and nothing is lost
+			else onError?.(error); // the addon tries again, and no event is lost
 		});
 		if (signal) {
 			const abort = () => this.#finish({ error: signal.reason });
@@ -42,7 +42,7 @@ class Watch {
 		for (const waiting of this.#waiting.splice(0)) this.#answer(waiting);
 	}
 
-	/** There are no more events: the error is told once. */
+	/** Answers a next() after the end. If there is an error, only the first one gets it. */
 	#answer({ resolve, reject }) {
 		const { error } = this.#end;
 		this.#end = {};

@@ -1,7 +1,8 @@
 "use strict";
 
-// Grove: where sessions are. One for the process's own environment is made on first
-// use, and again when HOME, another variable or the working directory has changed.
+// Grove: an environment in which sessions are found. The Grove for the environment of the process
+// is made when it is first used, and made anew when HOME, another variable or the working directory
+// has changed.
 
 const { isMainThread } = require("node:worker_threads");
 const binding = require("./binding.cjs");
@@ -14,7 +15,7 @@ const REMOVE_NO_TRASH = 1;
 const CREATE_NOW = 1;
 const CREATE_MEMORY = 2;
 
-/** Paths may be given as URLs: new URL("session.jsonl", import.meta.url). */
+/** Checks a text argument. A path may be given as a URL: new URL("session.jsonl", import.meta.url). */
 function text(value, name) {
 	if (value === undefined || value === null) return undefined;
 	if (value instanceof URL && value.protocol === "file:") return require("node:url").fileURLToPath(value);
@@ -43,7 +44,7 @@ class Grove {
 		);
 	}
 
-	/** For the modules of this package: the addon's handle. */
+	/** Returns the addon's handle of a Grove, for the modules of this package. */
 	static worldOf(grove) {
 		return grove.#world;
 	}
@@ -96,14 +97,14 @@ class Grove {
 		binding.storeInit(this.#world, text(store, "store"));
 	}
 
-	/** Sessions and watches of it stay open, and jobs go on. */
+	/** Closes this Grove. Sessions and watches made from it stay open, and its jobs go on. */
 	close() {
 		binding.worldClose(this.#world);
 	}
 }
 if (Symbol.dispose) Object.defineProperty(Grove.prototype, Symbol.dispose, { value: Grove.prototype.close });
 
-/** Sessions by the URL of their store, or by options; without any, where the environment says. */
+/** Returns the Grove for the URL of a store or for options; without either, for the environment of the process. */
 function open(where) {
 	const isStore = typeof where === "string" || where instanceof URL;
 	if (!isStore && where !== undefined && (where === null || typeof where !== "object")) {
@@ -112,7 +113,7 @@ function open(where) {
 	return new Grove(isStore ? { store: where } : where);
 }
 
-/** Entries that a session in memory begins with, its header first or not there. */
+/** The lines of the entries with which a session in memory begins. They may have a header in front. */
 function givenLines(entries) {
 	return entries.map((entry) => JSON.stringify(entry)).join("\n");
 }
@@ -131,11 +132,14 @@ const shared = isMainThread && !process.versions.bun;
 let known = { key: undefined, grove: undefined };
 
 function fingerprint() {
-	// Where process.env is not the process's own (workers, Bun), it is compared as a whole.
+	// In workers and in Bun, process.env is not the environment of the process itself, so all of it is compared.
 	return `${shared ? binding.environment() : JSON.stringify(process.env)}\0${process.cwd()}`;
 }
 
-/** The Grove for these options of a call: the process's own, unless they name another store. */
+/**
+ * Returns the Grove for the options of a call: that of the process, unless they name a store, a home or
+ * an environment.
+ */
 function groveFor(options) {
 	if (options && (options.store !== undefined || options.home !== undefined || options.env !== undefined)) {
 		return new Grove({ store: options.store, home: options.home, env: options.env, cache: options.cache });

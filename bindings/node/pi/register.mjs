@@ -1,10 +1,10 @@
 // NODE_OPTIONS="--import /path/to/node_modules/grove-sessions/pi/register.mjs" pi
 //
-// Puts pi's own program on grove: the class inside pi gets our statics before pi starts.
-// With GROVE_STORE, sessions are in that store instead of files.
+// Puts the unmodified pi program on grove: before pi starts, the SessionManager class inside pi gets our
+// static methods. With GROVE_STORE, sessions are in that store instead of files.
 //
-// Other programs run under the same NODE_OPTIONS, as all that pi's own tools start: nothing of grove is
-// loaded before there is a pi.
+// Other programs run under the same NODE_OPTIONS, such as all that pi's own tools start. Therefore nothing
+// of grove is loaded unless pi is found.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +15,7 @@ const NAME = "@earendil-works/pi-coding-agent";
 const MAKING = ["create", "open", "continueRecent", "forkFrom"];
 const FINDING = ["findById", "list", "listAll"];
 
-/** pi's module: beside the program that is being started, or installed where it can see it. */
+/** The files that may be pi's module: beside the program that is being started, or installed where that program finds it. */
 function modules() {
 	const program = process.argv[1] && fs.existsSync(process.argv[1]) ? fs.realpathSync(process.argv[1]) : undefined;
 	const found = [];
@@ -28,7 +28,7 @@ function modules() {
 	return found.filter((file) => fs.existsSync(file));
 }
 
-/** pi without its store would lose what is said in it: the program ends with the reason. */
+/** Runs `work`; if it fails, ends the program with the reason, since pi without its store would lose the conversation. */
 function orEnd(work) {
 	try {
 		return work();
@@ -39,11 +39,13 @@ function orEnd(work) {
 }
 
 /**
- * The statics of pi's class for a store. Before its first use the store is asked whether it is there.
+ * The static methods of pi's class for a store. Before the first of them runs, a lookup checks that the store
+ * can be used.
  *
- * pi's runtime looks whether the session before has a file: where it has none, as in a store, the next one is to
- * be in memory, `inMemory(cwd)`. Once there is a session in the store, such a one belongs there too. Sessions
- * that nobody wants to keep, of --no-session and for drafts, are made with more arguments.
+ * When pi starts another session, it looks whether the previous one has a file. If it has none, as in a store,
+ * pi calls `inMemory(cwd)`. Once a session of the store is in use, that call must therefore make a session in
+ * the store, too. Sessions that are not to be kept (of --no-session, and for drafts) are made with more
+ * arguments, and stay in memory.
  */
 function inStore(onStore, url) {
 	const ours = orEnd(() => onStore(url));
@@ -67,7 +69,7 @@ function inFiles(ours) {
 	return Object.fromEntries([...MAKING, ...FINDING, "inMemory"].map((name) => [name, ours[name].bind(ours)]));
 }
 
-/** Puts our statics on pi's class, whose module is given. */
+/** Puts our static methods on the SessionManager class of the given pi module. */
 export async function register(pi, store = process.env.GROVE_STORE) {
 	const { SessionManager, onStore } = await import("../pi.mjs");
 	Object.assign(pi.SessionManager, store ? inStore(onStore, store) : inFiles(SessionManager));

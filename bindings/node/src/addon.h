@@ -1,24 +1,24 @@
 /*
  * addon.h: what the files of the addon share.
  *
- * The addon is thin: a function of JavaScript's for a call of <grove.h>, with
- * positional arguments, and `lib/` in JavaScript puts classes and options on top
- * of it. Nothing is global: all state hangs on a `struct addon`, one for each
- * environment (the main thread, each worker) and each copy that is loaded.
+ * The addon is thin: it has one JavaScript function for each call of <grove.h>, with
+ * positional arguments. The JavaScript in `lib/` adds classes and options on top.
+ * There are no global variables: all state is in a `struct addon`, of which there is
+ * one for each environment (the main thread, each worker) and each loaded copy.
  *
  *     module.c    the table of functions; life and end of an environment
  *     values.c    arguments into C, values and errors into JavaScript
  *     world.c     struct grove, and its variables
- *     jobs.c      work on libuv's threads, as a promise
- *     session.c   one open session;  append.c, leaf.c: what changes it
+ *     jobs.c      work on libuv's threads, answered by a promise
+ *     session.c   one open session;  append.c: the calls that change it
  *     view.c      entries, tree, context
  *     list.c      all sessions: list, search, usage
  *     stores.c    sessions as a whole: find, copy, remove; stores
  *     log.c       lines under a key;  storage.c: files under paths
  *     watch.c     events, from a thread that waits for them
  *
- * To add a call: write `napi_value NAME(struct call *c)` in the file of its
- * subject, and add it to that file's table. It returns NULL after an exception.
+ * To add a call, write `napi_value NAME(struct call *c)` in the file of its subject
+ * and add it to that file's table. It returns NULL if it has thrown an exception.
  */
 #ifndef GROVE_NODE_ADDON_H
 #define GROVE_NODE_ADDON_H
@@ -34,14 +34,14 @@
 struct job;
 struct watch;
 
-/* One environment of JavaScript. Only its own thread touches it. */
+/* One JavaScript environment. Only its own thread uses this struct. */
 struct addon {
 	napi_env env;
-	unsigned refs;           /* the environment's own, and one for each job and watch */
-	bool ended;              /* `env` must not be used any more */
+	unsigned refs;           /* one for the environment, and one for each job and watch */
+	bool ended;              /* the environment has ended: `env` must not be used any more */
 	napi_ref error_class;    /* GroveError of lib/errors.cjs */
-	struct job *jobs;        /* that have not come back yet */
-	struct watch *watches;   /* that have a thread */
+	struct job *jobs;        /* the jobs that have not been freed yet */
+	struct watch *watches;   /* the watches that have not been freed yet */
 };
 
 void addon_unref(struct addon *a);
@@ -53,7 +53,7 @@ enum {
 	CALL_ROOM = 4096
 };
 
-/* One call from JavaScript. Texts that were taken from it live until it returns. */
+/* One call from JavaScript. Texts taken from its arguments are valid until it returns. */
 struct call {
 	napi_env env;
 	struct addon *addon;
@@ -70,7 +70,7 @@ struct function {
 	call_fn *fn;
 };
 
-/* Each file's functions; the last has no name. */
+/* The functions of each file. The last element of a table has no name. */
 extern const struct function world_functions[];
 extern const struct function session_functions[];
 extern const struct function append_functions[];
@@ -82,12 +82,13 @@ extern const struct function job_functions[];
 extern const struct function store_functions[];
 extern const struct function watch_functions[];
 
-/* Adds functions to the module's exports. */
+/* Adds the functions of a table to the module's exports. */
 bool add_functions(napi_env env, napi_value exports, const struct function *table);
 
 /*
- * These read an argument. false: it is of another type, and a TypeError is
- * pending. undefined and null are absent: NULL, or what `out` was before.
+ * These read argument `i` into *out. They return false if it has another type; a
+ * TypeError is pending then. If the argument is absent (not given, undefined or null),
+ * they return true and leave *out as it is.
  */
 bool take_text(struct call *c, size_t i, const char **out);
 bool take_slice(struct call *c, size_t i, struct grove_slice *out);
@@ -95,13 +96,14 @@ bool take_unsigned(struct call *c, size_t i, unsigned *out);
 bool take_u32(struct call *c, size_t i, uint32_t *out);
 bool take_u64(struct call *c, size_t i, uint64_t *out);
 bool take_i64(struct call *c, size_t i, int64_t *out);
-/* A copy of the text of any value, for free(); NULL: an exception is pending. */
+/* Returns a copy of a string, for free(); NULL if an exception is pending. */
 char *copy_text(struct call *c, napi_value v, size_t *len);
 bool is_absent(struct call *c, size_t i);
 
 /*
- * Externals of ours point to a struct that begins with this, so that a wrong one
- * is refused. A kind is the address of a name for messages: "a session".
+ * Every external value that the addon gives to JavaScript points to a struct that begins
+ * with this, so that a value of the wrong kind is refused. `kind` points to the name of
+ * the kind for error messages, such as "a session"; kinds are compared by address.
  */
 struct handle {
 	const char *kind;
@@ -112,33 +114,34 @@ napi_value js_undefined(struct call *c);
 napi_value js_bool(struct call *c, bool value);
 napi_value js_number(struct call *c, double value);
 napi_value js_slice(napi_env env, struct grove_slice text);
-/* null for NULL */
+/* A string, or null if `text` is NULL. */
 napi_value js_text(struct call *c, const char *text);
-/* Turns a buffer into a string and releases it. */
+/* Turns a buffer into a string and releases the buffer. */
 napi_value js_buf(struct call *c, struct grove_buf *b);
-/* An array of these; NULL if one of them is. */
+/* Returns an array of these values, or NULL if one of the values is NULL. */
 napi_value js_array(struct call *c, const napi_value *values, uint32_t nr);
-/* A typed array with a copy of `nr` cells of `size` bytes. */
+/* Returns a typed array with a copy of `nr` cells of `size` bytes each. */
 napi_value js_cells(struct call *c, napi_typedarray_type type, const void *cells, size_t nr, size_t size);
 bool set_member(struct call *c, napi_value object, const char *name, napi_value value);
 
-/* An error as JavaScript has it, not thrown yet: a GroveError with code and detail. */
+/* Makes a GroveError with this code and detail, but does not throw it. */
 napi_value js_error(struct addon *a, int code, const struct grove_detail *why);
-/* Throw, and return NULL. */
+/* These throw an error and return NULL. */
 napi_value throw_error(struct call *c, int code, const struct grove_detail *why);
 napi_value throw_type(struct call *c, const char *message);
 
 /* -------------------------------------------------------------------- world */
 
 /*
- * A struct grove and what it was made of. Sessions and jobs hold it: it goes with
- * the last of them. Counted on the environment's own thread alone.
+ * A struct grove and the options it was opened with. JavaScript, sessions, logs, storages,
+ * watches and jobs hold references to it, and it is freed with the last one. References
+ * are counted only on the environment's own thread.
  */
 struct world {
 	struct handle handle;
 	unsigned refs;
-	bool held;               /* one of these is JavaScript's */
-	bool closed;
+	bool held;               /* JavaScript holds one of the references */
+	bool closed;             /* worldClose() was called */
 	struct grove *g;
 	char *cwd, *home, *dialect, *cache;
 	char **variables;        /* NAME, value, NAME, value, … */
@@ -154,51 +157,53 @@ napi_value throw_world(struct call *c, struct world *w, int code);
 /* --------------------------------------------------------------------- jobs */
 
 /*
- * Work on a thread of libuv's, told by a promise. Embed it first. `run` is on
- * that thread and has a struct grove of its own; the others are on the
- * environment's.
+ * Work on one of libuv's threads, whose end a promise reports. Embed this struct as the
+ * first member of your own. `run` is called on libuv's thread and, unless `on_world` is
+ * set, has a struct grove of its own; the other functions are called on the
+ * environment's thread.
  */
 struct job {
 	struct addon *addon;
 	struct job *next, **at;
-	int holds;
+	int holds;                      /* the job is freed when this becomes 0 */
 	struct world *world;
-	struct grove *g;                /* its own, on the same environment */
-	bool on_world;                  /* it runs on the world's own: a call that many threads may make */
+	struct grove *g;                /* the job's own, a duplicate of the world's */
+	bool on_world;                  /* `run` uses the world's struct grove, for calls that any thread may make */
 	int (*run)(struct job *job);
-	napi_value (*result)(struct job *job, napi_env env);  /* NULL: `out` as a string */
+	napi_value (*result)(struct job *job, napi_env env);  /* NULL: the answer is `out`, as a string */
 	void (*release)(struct job *job);                     /* frees the job itself */
 	int rc;
 	struct grove_detail why;
 	struct grove_buf out;
 	napi_async_work work;
 	napi_deferred deferred;
-	struct ticket *ticket;          /* NULL: it cannot be cancelled */
-	napi_threadsafe_function told;  /* NULL: nobody asks how far it is */
-	napi_ref teller;                /* the function itself */
+	struct ticket *ticket;          /* NULL: JavaScript cannot cancel the job */
+	napi_threadsafe_function told;  /* reports progress; NULL: nobody asked for it */
+	napi_ref teller;                /* the onProgress function that `told` calls */
 	atomic_int cancelled;
-	atomic_int telling;             /* a message is on its way */
+	atomic_int telling;             /* a progress report has not arrived yet */
 	_Atomic uint64_t done, total;
 };
 
-/* For cancelling, from JavaScript: it outlives its job. */
+/* JavaScript cancels a job by its ticket, which outlives the job. */
 struct ticket {
 	struct handle handle;
-	struct job *job;       /* NULL: not begun, or ended */
+	struct job *job;       /* NULL: the job has not begun, or has ended */
 	bool cancelled;
 };
+/* Returns NULL if the argument is absent. *ok is false if it is something else than a ticket. */
 struct ticket *take_ticket(struct call *c, size_t i, bool *ok);
 
 /*
- * Starts a job and returns its promise, or releases it. `ticket` and `progress`
- * are the indexes of arguments that may be absent.
+ * Starts a job and returns its promise. If that fails, releases the job and returns
+ * NULL. `ticket` and `progress` are the indexes of arguments that may be absent.
  */
 napi_value job_start(struct call *c, struct job *job, struct world *w, const char *name,
 		     size_t ticket, size_t progress);
-/* All jobs are asked to end; they come back by themselves. */
+/* Asks all jobs to end, and does not wait for them. */
 void jobs_cancel(struct addon *a);
 
-/* All threads that wait for events have ended on return. */
+/* Ends all threads that wait for events, and waits until they have ended. */
 void watches_stop(struct addon *a);
 
 /* ----------------------------------------------------------------- sessions */
@@ -207,12 +212,12 @@ struct session {
 	struct handle handle;
 	struct world *world;
 	struct grove_session *s;   /* NULL: closed */
-	int64_t weight;            /* what the garbage collector was told */
+	int64_t weight;            /* the size in bytes that the garbage collector was told */
 };
-/* An open one, or NULL and an exception. */
+/* Returns an open session, or throws and returns NULL. */
 struct session *take_session(struct call *c, size_t i);
 napi_value throw_session(struct call *c, struct session *s, int code);
-/* Takes over `s`, and `w` for it. */
+/* Makes a handle that owns `s` and holds a reference to `w`. On failure, closes `s` and returns NULL. */
 napi_value session_wrap(struct call *c, struct world *w, struct grove_session *s);
 
 #endif

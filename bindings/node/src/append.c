@@ -1,5 +1,5 @@
 /*
- * append.c: what changes a session: entries, labels, names, the leaf.
+ * append.c: the calls that change a session: entries, labels, names, the leaf.
  */
 #include "addon.h"
 
@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------- append */
 
-/* (…, flags, parent, seq, sync), from the argument `at` on. */
+/* Reads the arguments (…, flags, parent, seq, sync), of which flags is argument `at`. */
 static bool take_how(struct call *c, size_t at, struct grove_append_options *opt)
 {
 	unsigned sync = GROVE_SYNC_NONE;
@@ -40,8 +40,8 @@ static napi_value js_appended(struct call *c, struct grove_append_result *r)
 }
 
 /*
- * An append's answer: [first, nr, lines, id, others], see struct grove_append_result;
- * `others` is -1 if the log was found rewritten.
+ * The answer of an append: [first, nr, lines, id, others], as in struct
+ * grove_append_result. `others` is -1 if another program has rewritten the log.
  */
 static napi_value appended(struct call *c, struct session *s, int rc, struct grove_append_result *r)
 {
@@ -67,9 +67,9 @@ static napi_value session_append(struct call *c)
 }
 
 /*
- * sessionPut(session, json): appends the entry below the leaf. Gives its row, or
- * [row, others] if others wrote meanwhile: an agent appends often, and making an array
- * costs as much as a write.
+ * sessionPut(session, json): appends the entry below the leaf. Returns its row, or
+ * [row, others] if other programs have written in the meantime. It is not always an
+ * array because agents append often, and making an array costs as much as a write.
  */
 static napi_value session_put(struct call *c)
 {
@@ -157,15 +157,15 @@ static napi_value session_append_many(struct call *c)
 }
 
 /*
- * sessionSubmit(session, [json, …], flags, parent, seq, sync): the same, written by a
- * thread of the session.
+ * sessionSubmit(session, [json, …], flags, parent, seq, sync): as sessionAppendMany(),
+ * but a thread of the session does the writing.
  */
 static napi_value session_submit(struct call *c)
 {
 	return append_many(c, grove_session_submit);
 }
 
-/* sessionFlush(session, sync): all that was submitted is written. */
+/* sessionFlush(session, sync): waits until everything that was submitted is written. */
 static napi_value session_flush(struct call *c)
 {
 	struct session *s = take_session(c, 0);
@@ -193,7 +193,7 @@ static napi_value session_label(struct call *c)
 	return appended(c, s, grove_session_append_label(s->s, target, label, &opt, &r), &r);
 }
 
-/* sessionRename(session, name, by): false if the user's own name stays. */
+/* sessionRename(session, name, by): returns false if a name that the user chose is kept instead. */
 static napi_value session_rename(struct call *c)
 {
 	struct session *s = take_session(c, 0);
@@ -226,7 +226,7 @@ static napi_value js_leaf(struct call *c, struct grove_leaf_result *r)
 typedef int leaf_call(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 		      struct grove_leaf_result *out);
 
-/* (session, id, flags, summary, details, usage, fromHook) */
+/* sessionSetLeaf() and sessionContinue(): (session, id, flags, summary, details, usage, fromHook) */
 static napi_value move_leaf(struct call *c, leaf_call *move)
 {
 	struct session *s = take_session(c, 0);
@@ -277,7 +277,7 @@ static napi_value session_update(struct call *c)
 	return rc ? throw_session(c, s, rc) : js_undefined(c);
 }
 
-/* sessionForget(session, id): how many entries hang below another one now. */
+/* sessionForget(session, id): returns the number of entries that got another parent. */
 static napi_value session_forget(struct call *c)
 {
 	struct session *s = take_session(c, 0);

@@ -1,9 +1,9 @@
 /*
- * jobs.c: work on libuv's threads, as a promise.
+ * jobs.c: work on libuv's threads, answered by a promise.
  *
- * A job has a struct grove of its own, so that it shares nothing with what happens
- * on the environment's thread meanwhile. Asked to stop, it does so where the
- * library next says how far it is.
+ * Unless a job sets `on_world`, it has a struct grove of its own, so that it shares
+ * nothing with what happens on the environment's thread in the meantime. A job that is
+ * asked to stop does so when the library next reports progress.
  */
 #include "addon.h"
 
@@ -24,7 +24,7 @@ static void finalise(napi_env env, void *data, void *hint)
 	free(t);
 }
 
-/* ticket(): for one job, given to it and to cancel(). */
+/* ticket(): makes a ticket. JavaScript passes it to the call that starts a job, and to cancel() to stop that job. */
 static napi_value ticket_new(struct call *c)
 {
 	struct ticket *t = calloc(1, sizeof(*t));
@@ -64,7 +64,10 @@ static napi_value cancel(struct call *c)
 
 /* ----------------------------------------------------------------- progress */
 
-/* On the environment's thread: how far it is by now, which may be later than when it was told. */
+/*
+ * Calls onProgress on the environment's thread, with the progress of this moment. The job
+ * may have advanced since it asked for the call.
+ */
 static void tell(napi_env env, napi_value fn, void *context, void *data)
 {
 	struct job *job = context;
@@ -81,7 +84,7 @@ static void tell(napi_env env, napi_value fn, void *context, void *data)
 		napi_fatal_exception(env, thrown);
 }
 
-/* Nothing is told after the promise: what is on its way goes first. */
+/* Delivers a progress report that has not arrived yet, so that none comes after the promise is settled. */
 static void tell_last(struct job *job, napi_env env)
 {
 	napi_value fn = NULL;
@@ -126,7 +129,10 @@ static void execute(napi_env env, void *data)
 		grove_error(job->g, &job->why);
 }
 
-/* The work and the function that tells of it both hold the job: the later one frees it. */
+/*
+ * Drops one hold on the job. The work and the function that reports its progress have one
+ * each; whichever ends last frees the job.
+ */
 static void forget(struct job *job)
 {
 	struct addon *a = job->addon;
@@ -179,7 +185,7 @@ static void complete(napi_env env, napi_status status, void *data)
 
 	if (status == napi_cancelled)
 		job->rc = GROVE_ECANCELLED;
-	/* When the environment ends there is no JavaScript left to tell. */
+	/* If the environment has ended, there is no JavaScript left that could get the answer. */
 	if (!job->addon->ended && napi_open_handle_scope(env, &scope) == napi_ok) {
 		tell_last(job, env);
 		settle(job, env);

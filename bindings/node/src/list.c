@@ -1,11 +1,11 @@
 /*
- * list.c: all sessions: list, search, usage. Each is a job that answers in JSON.
+ * list.c: calls over all sessions: list, search, usage. Each is a job that answers in JSON.
  */
 #include "addon.h"
 
 #include <stdlib.h>
 
-/* The texts of a call, copied for a job that outlives it. */
+/* The most text arguments that a call has. They are copied, since the job outlives the call. */
 enum { MAX_TEXTS = 6 };
 
 struct query {
@@ -19,11 +19,14 @@ struct query {
 			unsigned flags;
 		} search;
 	} how;
-	bool some;               /* something was written */
-	struct grove_list *kept; /* of a list that was asked to stay */
+	bool some;               /* the array in `out` has an element already */
+	struct grove_list *kept; /* the list, which list_and_text() may hand to JavaScript */
 };
 
-/* A list that stays, for the texts of its sessions, and the handle that made it. */
+/*
+ * A list that JavaScript keeps, to read the texts of its sessions later, and the struct
+ * grove that made it.
+ */
 struct listed {
 	struct handle handle;
 	struct grove *g;
@@ -54,7 +57,7 @@ static struct query *query_new(struct call *c, int (*run)(struct job *job))
 	return q;
 }
 
-/* Copies argument `i` into the place of text `at`. */
+/* Copies argument `i` into q->text[at], which *out then points to. */
 static bool keep_text(struct call *c, struct query *q, size_t i, size_t at, const char **out)
 {
 	const char *text = NULL;
@@ -133,7 +136,7 @@ static napi_value list_and_text(struct job *job, napi_env env)
 	return both;
 }
 
-/* listText(list, index): what was said in a session; null: it is gone. */
+/* listText(list, index): returns what was said in a session; null if the session is gone. */
 static napi_value list_text(struct call *c)
 {
 	struct listed *listed = take_handle(c, 0, listed_kind);
@@ -156,8 +159,8 @@ static napi_value list_text(struct call *c)
 }
 
 /*
- * list(world, flags, cwd, query, sort, limit, ticket, onProgress, keep): JSON; with
- * `keep`, [JSON, list] for listText().
+ * list(world, flags, cwd, query, sort, limit, ticket, onProgress, keep): answers with
+ * JSON; with `keep`, answers with [JSON, list], where the list is for listText().
  */
 static napi_value list(struct call *c)
 {

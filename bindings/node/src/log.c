@@ -1,10 +1,10 @@
 /*
- * log.c: lines under a key. Everything is a job that runs on the world's own struct
- * grove: its calls for logs may be made by many threads, and a store in memory is
- * the same for all of them.
+ * log.c: lines under a key. Every call is a job that runs on the world's own struct
+ * grove. That is allowed because many threads may call the functions for logs at the same
+ * time, and it is needed so that all jobs see the same store if that is in memory.
  *
- * A log is opened by the first job that needs it, so that making one never waits. lib/logs.cjs
- * starts one job at a time for each log: that keeps calls in order.
+ * The first job that needs a log opens it, so that making a handle never waits.
+ * lib/logs.cjs starts only one job at a time for each log, which keeps calls in order.
  */
 #include "addon.h"
 
@@ -16,7 +16,7 @@ static const char kind[] = "a log";
 
 struct log {
 	struct handle handle;
-	unsigned refs;           /* of JavaScript and of jobs; on the environment's thread */
+	unsigned refs;           /* one for JavaScript, one for each job; counted on the environment's thread */
 	struct world *world;
 	char *project, *session, *subpath;
 	struct grove_log *l;     /* NULL: not open yet */
@@ -26,10 +26,14 @@ enum { MAX_TEXTS = 3 };
 
 struct log_job {
 	struct job job;
-	struct log *log;         /* NULL: the job is about the store */
+	struct log *log;         /* NULL: the job concerns the store, not one log */
 	char *text[MAX_TEXTS];
 	size_t len[MAX_TEXTS];
 	struct grove_log_options opt;
+	/*
+	 * all: logEach() lists the sessions of the whole store. some: the array in `out` has an
+	 * element already. none: what was asked for does not exist, and the answer is null.
+	 */
 	bool all, some, none;
 };
 
@@ -62,7 +66,7 @@ static void release(struct job *job)
 
 /* ------------------------------------------------------------ making a job */
 
-/* Text `at` of the job is argument `i`; absent is NULL. */
+/* Copies argument `i` into j->text[at], which stays NULL if the argument is absent. */
 static bool keep(struct call *c, struct log_job *j, size_t i, size_t at)
 {
 	if (is_absent(c, i))
@@ -71,7 +75,7 @@ static bool keep(struct call *c, struct log_job *j, size_t i, size_t at)
 	return j->text[at] != NULL;
 }
 
-/* A part of a key: it has no U+0000. */
+/* Copies a text without U+0000, such as a part of a key. *out is NULL if the argument is absent. */
 static bool take_part(struct call *c, size_t i, char **out)
 {
 	const char *text = NULL;
@@ -172,7 +176,7 @@ static int told(struct log_job *j, int rc)
 	return rc;
 }
 
-/* The lines of text 0, an LF between them. */
+/* Splits text 0 of the job into its lines, which have an LF between them. */
 static struct grove_slice *split(const struct log_job *j, size_t *nr)
 {
 	const char *p = j->text[0], *end = p + j->len[0], *lf;
@@ -213,7 +217,7 @@ static int run_read(struct job *job)
 
 	while (!rc) {
 		rc = told(j, grove_log_read(j->log->l, j->opt.seq, j->opt.bytes, grove_buf_sink(&job->out), NULL));
-		/* it was replaced meanwhile */
+		/* The log was replaced while it was being read: read it again. */
 		if (rc != GROVE_ESTALE || tries++ > 8)
 			break;
 		job->out.len = 0;
@@ -384,7 +388,7 @@ static napi_value store_job(struct call *c, int (*run)(struct job *job), const c
 	return j ? start(c, j, w, name, ok) : NULL;
 }
 
-/* logEach(world, project, session): all sessions, those of a project, or the logs of a session */
+/* logEach(world, project, session): lists all sessions, those of a project, or the logs of a session. */
 static napi_value log_each(struct call *c)
 {
 	return store_job(c, run_each, "grove:each", 2, NULL);

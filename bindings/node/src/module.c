@@ -1,12 +1,14 @@
 /*
  * module.c: the table of functions, and the life of an environment.
  *
- * An environment may end while sessions are open and jobs run. Node waits for jobs
- * on libuv's threads and then runs cleanup hooks; process.exit() runs neither
- * before it has joined these threads. So there is one way to make everything that
- * runs come to an end, shut_down(): lib/binding.cjs calls it when the process
- * exits, the cleanup hook when a worker is terminated. Handles that JavaScript
- * still holds are finalised by Node, in any order: worlds are counted.
+ * An environment may end while sessions are open and jobs run. Node then waits for the
+ * jobs on libuv's threads before it runs cleanup hooks; process.exit(), too, first joins
+ * these threads. A hook would therefore come too late to end a long job. That is why
+ * shut_down(), which makes everything that runs come to an end, has two callers:
+ * lib/binding.cjs when the process exits, and the cleanup hook when a worker is terminated.
+ *
+ * Node finalises the handles that JavaScript still holds in any order, so references to
+ * worlds are counted.
  */
 #include "addon.h"
 
@@ -24,7 +26,7 @@ static void clean_up(void *payload)
 	struct addon *a = payload;
 
 	shut_down(a);
-	/* Node has waited for all jobs by now; Bun has not, and tells of them later. */
+	/* Node has waited for all jobs by now. Bun has not, and calls complete() for them later. */
 	a->ended = true;
 	addon_unref(a);
 }
@@ -37,7 +39,7 @@ void addon_unref(struct addon *a)
 
 /* --------------------------------------------------------------- the module */
 
-/* setUp(GroveError): what errors are made of. */
+/* setUp(GroveError): sets the class that errors are made from. */
 static napi_value set_up(struct call *c)
 {
 	napi_valuetype type = napi_undefined;
@@ -64,14 +66,15 @@ static napi_value version(struct call *c)
 }
 
 /*
- * A number that changes when the process's variables do. Comparing them all in
- * JavaScript takes longer than opening a session.
+ * environment(): returns a number that changes when the environment variables of the
+ * process change. To compare them all in JavaScript would take longer than to open a
+ * session.
  */
 static napi_value environment(struct call *c)
 {
 	/*
-	 * The program's own `environ`: loaded with RTLD_DEEPBIND, ours would be a
-	 * variable of libc's that nobody sets.
+	 * Looks up the program's own `environ`. The addon is loaded with RTLD_DEEPBIND, so a
+	 * plain reference to `environ` would find a variable of libc that nobody sets.
 	 */
 	void *program = dlopen(NULL, RTLD_NOW);
 	char ***all = program ? dlsym(program, "environ") : NULL;
@@ -127,7 +130,7 @@ bool add_functions(napi_env env, napi_value exports, const struct function *tabl
 	return true;
 }
 
-/* What the runtime looks for. NAPI_MODULE_INIT would define them without a prototype. */
+/* The runtime looks for these two functions. NAPI_MODULE_INIT would define them without prototypes. */
 NAPI_MODULE_EXPORT int32_t node_api_module_get_api_version_v1(void);
 NAPI_MODULE_EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports);
 

@@ -8,9 +8,9 @@
 static const char kind[] = "a session";
 
 /*
- * A session that is open holds a descriptor and an index of about 60 bytes an
- * entry, of which the garbage collector knows nothing by itself: it would come
- * too late for the descriptors.
+ * The garbage collector is told of these sizes in bytes. An open session holds a
+ * descriptor and an index of about 60 bytes per entry, which the collector cannot see. If
+ * it were not told, it might close forgotten sessions only after descriptors have run out.
  */
 enum {
 	SESSION_WEIGHT = 128 * 1024,
@@ -76,7 +76,7 @@ struct session *take_session(struct call *c, size_t i)
 	struct session *s = take_handle(c, i, kind);
 
 	if (s && !s->s) {
-		/* here, since it is large and most sessions are open */
+		/* Declared in this block because it is large, and most sessions are open. */
 		struct grove_detail why = { .code = GROVE_EINVAL, .message = "this session is closed" };
 
 		throw_error(c, GROVE_EINVAL, &why);
@@ -96,7 +96,7 @@ napi_value throw_session(struct call *c, struct session *s, int code)
 
 /* ------------------------------------------------------------------ opening */
 
-/* What grove_session_open() and its siblings answered. */
+/* Makes the JavaScript answer of a call that opens a session: a handle for `s`, or the error. */
 static napi_value opened(struct call *c, struct world *w, struct grove_session *s, int rc)
 {
 	struct grove_detail why;
@@ -129,7 +129,10 @@ static napi_value session_open(struct call *c)
 	return opened(c, w, s, rc);
 }
 
-/* (world, flags, dialect, cwd, id, dir, path, name, parentSession, lines) */
+/*
+ * Reads the arguments of sessionCreate() and sessionRecent(): (world, flags, dialect, cwd,
+ * id, dir, path, name, parentSession, lines).
+ */
 static struct world *take_create(struct call *c, struct grove_create_options *opt)
 {
 	struct world *w = take_world(c, 0);
@@ -169,7 +172,7 @@ static napi_value session_recent(struct call *c)
 	return created(c, grove_session_open_recent);
 }
 
-/* sessionClose(session): a second time does nothing. */
+/* sessionClose(session): closes the session; does nothing if it is closed already. */
 static napi_value session_close(struct call *c)
 {
 	struct session *s = take_handle(c, 0, kind);
@@ -233,7 +236,7 @@ static napi_value session_sync(struct call *c)
 	return !s ? NULL : rc ? throw_session(c, s, rc) : js_undefined(c);
 }
 
-/* sessionRefresh(session): whether others had written something. */
+/* sessionRefresh(session): returns whether other programs had written something. */
 static napi_value session_refresh(struct call *c)
 {
 	struct session *s = take_session(c, 0);
@@ -278,7 +281,7 @@ static napi_value session_move(struct call *c)
 	return rc ? throw_session(c, s, rc) : js_undefined(c);
 }
 
-/* sessionValueGet(session, name): null if it was never put. */
+/* sessionValueGet(session, name): returns the value, or null if there is none. */
 static napi_value session_value_get(struct call *c)
 {
 	struct session *s = take_session(c, 0);

@@ -1,6 +1,6 @@
 /*
- * storage.c: files under paths. Like those of log.c its jobs run on the world's own struct
- * grove, and the first one opens the storage, so that making one never waits.
+ * storage.c: files under paths. As in log.c, jobs run on the world's own struct grove, and
+ * the first job opens the storage, so that making a handle never waits.
  */
 #include "addon.h"
 
@@ -15,9 +15,9 @@ static const char kind[] = "a storage";
 
 struct storage {
 	struct handle handle;
-	unsigned refs;           /* of JavaScript and of jobs; on the environment's thread */
+	unsigned refs;           /* one for JavaScript, one for each job; counted on the environment's thread */
 	struct world *world;
-	pthread_mutex_t opening; /* many jobs may want to */
+	pthread_mutex_t opening; /* many jobs may want to open the storage at once */
 	struct grove_storage *st;  /* NULL: not open yet */
 };
 
@@ -58,7 +58,7 @@ static void release(struct job *job)
 	free(j);
 }
 
-/* On any thread. */
+/* Opens the storage unless it is open. May be called on any thread. */
 static int have_storage(struct storage *s, struct grove *g, struct grove_detail *why)
 {
 	int rc = 0;
@@ -89,7 +89,7 @@ static int run(struct job *job)
 	return rc;
 }
 
-/* A job for the storage of argument 0, about the path of argument 1 if there is one. */
+/* Makes a job for the storage of argument 0. NULL: an exception is pending. */
 static struct storage_job *job_new(struct call *c, int (*act)(struct storage_job *j, struct grove_storage *st),
 				   napi_value (*result)(struct job *job, napi_env env))
 {
@@ -110,7 +110,7 @@ static struct storage_job *job_new(struct call *c, int (*act)(struct storage_job
 	return j;
 }
 
-/* Text `at` of the job is argument `i`; absent is NULL. */
+/* Copies argument `i` into j->text[at], which stays NULL if the argument is absent. */
 static bool keep(struct call *c, struct storage_job *j, size_t i, size_t at)
 {
 	if (is_absent(c, i))
@@ -119,7 +119,7 @@ static bool keep(struct call *c, struct storage_job *j, size_t i, size_t at)
 	return j->text[at] != NULL;
 }
 
-/* The same for one that ends at its U+0000, which it must not have. */
+/* As keep(), for a text that C functions read up to its NUL: one that contains U+0000 is refused. */
 static bool keep_name(struct call *c, struct storage_job *j, size_t i, size_t at)
 {
 	const char *text = NULL;
@@ -132,7 +132,7 @@ static bool keep_name(struct call *c, struct storage_job *j, size_t i, size_t at
 	return !text || j->text[at];
 }
 
-/* Arguments from `i` on are a title, its source and its time. */
+/* Copies a title, its source and the time of its last change, which are the arguments from `i` on. */
 static bool keep_title(struct call *c, struct storage_job *j, size_t i)
 {
 	if (!keep_name(c, j, i, TITLE) || !keep_name(c, j, i + 1, SOURCE) || !keep_name(c, j, i + 2, UPDATED))
@@ -183,7 +183,7 @@ static int list_files(struct storage_job *j, struct grove_storage *st)
 	return rc ? rc : grove_buf_add(&j->job.out, grove_str(j->some ? "]" : "[]"));
 }
 
-/* storageEach(storage): all files, as JSON */
+/* storageEach(storage): lists all files, as JSON. */
 static napi_value storage_each(struct call *c)
 {
 	struct storage_job *j = job_new(c, list_files, NULL);
@@ -340,7 +340,10 @@ static napi_value storage_unlock(struct call *c)
 	return j ? start(c, j, "grove:unlock", keep_name(c, j, 1, PATH)) : NULL;
 }
 
-/* storageLockSync(storage, path, ms): the same at once, while the environment waits: was there a file? */
+/*
+ * storageLockSync(storage, path, ms): as storageLock(), but the environment's thread itself
+ * waits for the lock. Returns false if there is no such file yet.
+ */
 static napi_value storage_lock_sync(struct call *c)
 {
 	struct storage *s = take_handle(c, 0, kind);

@@ -1,9 +1,13 @@
 /*
- * stores.c: sessions as a whole: find one, copy it, remove it; and stores themselves.
+ * stores.c: calls that find, copy or remove a session as a whole, and one that sets up a
+ * store.
  */
 #include "addon.h"
 
-/* (world, what): NULL if one of them is not there. */
+/*
+ * Reads the arguments (world, what). Returns NULL, with an exception pending, if one of them
+ * is missing or of the wrong type.
+ */
 static struct world *take_what(struct call *c, const char **what, const char *wanted)
 {
 	struct world *w = take_world(c, 0);
@@ -19,7 +23,7 @@ static struct world *take_what(struct call *c, const char **what, const char *wa
 
 static const char session_wanted[] = "a path, an id, the beginning of an id or \"last\" is expected";
 
-/* find(world, what): the session as a list has it, as JSON. */
+/* find(world, what): returns the session in the form that list() has, as JSON. */
 static napi_value find(struct call *c)
 {
 	struct grove_buf out = GROVE_BUF_INIT;
@@ -54,7 +58,7 @@ static napi_value remove_session(struct call *c)
 	return rc ? throw_world(c, w, rc) : js_undefined(c);
 }
 
-/* copy(world, what, store): [id, path or ""] of the copy. */
+/* copy(world, what, store): returns [id, path] of the copy; the path is "" if it has no file. */
 static napi_value copy(struct call *c)
 {
 	struct grove_buf id = GROVE_BUF_INIT, path = GROVE_BUF_INIT;

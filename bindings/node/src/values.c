@@ -52,7 +52,7 @@ char *copy_text(struct call *c, napi_value v, size_t *len)
 	return text;
 }
 
-/* Text that does not fit into the call's own room. */
+/* Reads a text that does not fit into the rest of c->room; enter() frees the copy. */
 static bool take_long(struct call *c, size_t i, struct grove_slice *out)
 {
 	char *text = copy_text(c, c->arg[i], &out->len);
@@ -75,7 +75,10 @@ bool take_slice(struct call *c, size_t i, struct grove_slice *out)
 		return take_long(c, i, out);
 	if (napi_get_value_string_utf8(c->env, c->arg[i], room, left, &len) != napi_ok)
 		return wrong(c, i, "a string");
-	/* A text that was cut ends up to three bytes early: a character is not halved. */
+	/*
+	 * Node-API never cuts a character in two, so a text that was cut may end up to three
+	 * bytes before the end of the room.
+	 */
 	if (len + 4 >= left)
 		return take_long(c, i, out);
 	c->used += len + 1;
@@ -98,7 +101,7 @@ bool take_text(struct call *c, size_t i, const char **out)
 	return true;
 }
 
-/* Numbers that a double holds exactly. */
+/* Reads a whole number in [from, to], a range in which a double holds every whole number exactly. */
 static bool take_number(struct call *c, size_t i, double from, double to, double *out)
 {
 	double value;
@@ -215,7 +218,7 @@ napi_value js_slice(napi_env env, struct grove_slice text)
 	napi_value v = NULL;
 	const char *ptr = text.len ? text.ptr : "";
 
-	/* Plain ASCII, which most of it is, is copied without being decoded. */
+	/* Most texts are plain ASCII, which is copied without decoding. */
 	if (is_ascii(text))
 		napi_create_string_latin1(env, ptr, text.len, &v);
 	else
@@ -273,7 +276,7 @@ bool set_member(struct call *c, napi_value object, const char *name, napi_value 
 
 /* ------------------------------------------------------------------- errors */
 
-/* new GroveError(message, code, path, line, offset); see lib/errors.cjs. */
+/* Calls new GroveError(message, code, path, line, offset); see lib/errors.cjs. */
 napi_value js_error(struct addon *a, int code, const struct grove_detail *why)
 {
 	const char *message = why && *why->message ? why->message : grove_strerror(code);

@@ -1,9 +1,9 @@
 /*
- * view.c: what is in a session: entries, tree, context.
+ * view.c: calls that read what is in a session: entries, tree, context.
  */
 #include "addon.h"
 
-/* The session's view of this moment; NULL: an exception is pending. */
+/* Returns the current view of the session in argument 0; NULL if an exception is pending. */
 static struct grove_view *take_view(struct call *c, struct session **s)
 {
 	struct grove_view *v = NULL;
@@ -18,7 +18,7 @@ static struct grove_view *take_view(struct call *c, struct session **s)
 	return v;
 }
 
-/* The end of a call that read from a view: a string, or what went wrong. */
+/* Ends a call that read from a view: returns `out` as a string or throws the error, and releases both. */
 static napi_value answer(struct call *c, struct grove_view *v, int rc, struct grove_buf *out)
 {
 	struct grove_detail why;
@@ -36,7 +36,7 @@ static napi_value answer(struct call *c, struct grove_view *v, int rc, struct gr
 	return result;
 }
 
-/* A call that asks the view for one value, which nothing can keep it from telling. */
+/* Answers a call that reads one value from the view, if reading it cannot fail. */
 static napi_value ask(struct call *c, napi_value (*value)(struct call *c, const struct grove_view *v))
 {
 	struct session *s;
@@ -77,7 +77,7 @@ static napi_value view_header(struct call *c)
 	return v ? answer(c, v, grove_view_header(v, &out), &out) : NULL;
 }
 
-/* viewFind(session, id): its index, or -1. */
+/* viewFind(session, id): returns the index of the entry, or -1 if there is none. */
 static napi_value view_find(struct call *c)
 {
 	struct session *s;
@@ -96,7 +96,7 @@ static napi_value view_find(struct call *c)
 	return js_number(c, at == GROVE_NO_ENTRY ? -1 : (double)at);
 }
 
-/* viewId(session, index): null: it has none. */
+/* viewId(session, index): returns the id of the entry, or null if it has none. */
 static napi_value view_id(struct call *c)
 {
 	struct grove_entry e = { .size = sizeof(e) };
@@ -131,7 +131,7 @@ static napi_value view_line(struct call *c)
 	return v ? answer(c, v, grove_view_line(v, at, flags, &out), &out) : NULL;
 }
 
-/* viewLines(session, rows): these entries, a Uint32Array of rows, as a JSON array. */
+/* viewLines(session, rows): returns the entries of the rows in a Uint32Array, as a JSON array. */
 static napi_value view_lines(struct call *c)
 {
 	struct grove_buf out = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
@@ -163,7 +163,7 @@ static napi_value view_lines(struct call *c)
 	return answer(c, v, rc, &out);
 }
 
-/* viewLog(session, flags): all entries, a JSON array. */
+/* viewLog(session, flags): returns all entries as a JSON array. */
 static napi_value view_log(struct call *c)
 {
 	struct session *s;
@@ -177,7 +177,7 @@ static napi_value view_log(struct call *c)
 	return v ? answer(c, v, grove_view_log(v, flags, grove_buf_sink(&out)), &out) : NULL;
 }
 
-/* viewContext(session, leaf, mode, flags): as JSON. */
+/* viewContext(session, leaf, mode, flags): returns the context as JSON. */
 static napi_value view_context(struct call *c)
 {
 	struct grove_context_options opt = { .size = sizeof(opt) };
@@ -191,7 +191,7 @@ static napi_value view_context(struct call *c)
 	return v ? answer(c, v, grove_view_context(v, &opt, grove_buf_sink(&out)), &out) : NULL;
 }
 
-/* viewSnapshot(session, entries, after, limit, maxBody, flags): as JSON. */
+/* viewSnapshot(session, entries, after, limit, maxBody, flags): returns the snapshot as JSON. */
 static napi_value view_snapshot(struct call *c)
 {
 	struct grove_snapshot_options opt = { .size = sizeof(opt) };
@@ -208,7 +208,7 @@ static napi_value view_snapshot(struct call *c)
 	return v ? answer(c, v, grove_view_snapshot(v, &opt, grove_buf_sink(&out)), &out) : NULL;
 }
 
-/* Rows as a Uint32Array; releases them. */
+/* Turns rows into a Uint32Array and releases them. */
 static napi_value js_rows(struct call *c, struct grove_rows *rows)
 {
 	napi_value array = js_cells(c, napi_uint32_array, rows->at, rows->nr, sizeof(*rows->at));
@@ -217,7 +217,10 @@ static napi_value js_rows(struct call *c, struct grove_rows *rows)
 	return array;
 }
 
-/* viewConversation(session, id, flags): rows of the conversation that ends there; absent: at the leaf. */
+/*
+ * viewConversation(session, id, flags): returns the rows of the conversation that ends at
+ * the entry with this id; without an id, at the leaf.
+ */
 static napi_value view_conversation(struct call *c)
 {
 	struct grove_rows rows = { NULL, 0 };
@@ -244,7 +247,10 @@ static napi_value view_conversation(struct call *c)
 	return js_rows(c, &rows);
 }
 
-/* viewRows(session): for each entry its parent's row, kind, role and flags, in a Uint32Array of 4 each. */
+/*
+ * viewRows(session): returns a Uint32Array with four numbers for each entry: the row of its
+ * parent, its kind, its role and its flags.
+ */
 static napi_value view_rows(struct call *c)
 {
 	struct session *s;
@@ -288,8 +294,9 @@ static napi_value js_heads(struct call *c, const struct grove_heads *h)
 }
 
 /*
- * viewHeads(session, from, to): entries without their long values, see struct
- * grove_heads: [shapes, shape, number, text, numbers, textAt, strings, blocks].
+ * viewHeads(session, from, to): returns the entries of these rows without their long
+ * values, as the members of a struct grove_heads:
+ * [shapes, shape, number, text, numbers, textAt, strings, blocks].
  */
 static napi_value view_heads(struct call *c)
 {
@@ -314,7 +321,7 @@ static napi_value view_heads(struct call *c)
 	return result;
 }
 
-/* viewLabel(session, index): [label or null, its time or null] */
+/* viewLabel(session, index): returns [label or null, time of the label or null]. */
 static napi_value view_label(struct call *c)
 {
 	struct grove_entry e = { .size = sizeof(e), .label_time = GROVE_NO_TIME };

@@ -1,13 +1,14 @@
 /*
  * watch.c: events, from a thread that waits for them.
  *
- * A watch waits for a descriptor, and of the runtimes only Node has an event loop that
- * an addon may add one to. So each watch has a thread, which does nothing but wait and
- * tell. It has a struct grove of its own.
+ * A watch waits for a descriptor. Of the runtimes, only Node lets an addon add a descriptor
+ * to its event loop. Each watch therefore has a thread, which only waits for events and
+ * sends them to JavaScript. It has a struct grove of its own.
  *
- * The thread only ever calls `told`; the environment's thread lets go of it, by which
- * it is closed. Once that is so, the runtime calls ended(), which waits for the thread:
- * nothing is freed before it has gone, whatever order things end in.
+ * The watch's thread only calls the function `told`. The environment's thread releases
+ * `told`, which closes it; the runtime then calls ended(), which waits for the watch's
+ * thread and only then frees the watch. Nothing is freed while the thread runs, in
+ * whatever order the parts end.
  */
 #include "addon.h"
 
@@ -26,14 +27,14 @@ struct watch {
 	struct grove *g;
 	struct grove_watch *w;
 	napi_threadsafe_function told;
-	bool open;                      /* `told` was not let go of */
+	bool open;                      /* `told` has not been released yet */
 	pthread_t thread;
-	bool running;                   /* nobody has waited for its end yet */
+	bool running;                   /* the thread was started, and not joined yet */
 	atomic_int stopping;
-	struct watch **holder;          /* JavaScript's handle of it */
+	struct watch **holder;          /* the pointer to this watch in JavaScript's handle; NULL: none */
 };
 
-/* What JavaScript holds: it may outlive the watch. */
+/* The handle that JavaScript holds. It may outlive the watch. */
 struct watch_handle {
 	struct handle handle;
 	struct watch *watch;
@@ -41,7 +42,7 @@ struct watch_handle {
 
 /* ---------------------------------------------------------------- the thread */
 
-/* What is on its way to JavaScript: JSON of an event, or an error; nothing: it is over. */
+/* A message to JavaScript: an event as JSON, or an error. With neither, the watch has ended. */
 struct message {
 	char *event;
 	int rc;
@@ -54,7 +55,7 @@ static void free_message(struct message *m)
 	free(m);
 }
 
-/* false: nobody listens any more. */
+/* Sends a message. Returns false if nobody listens any more. */
 static bool send(struct watch *w, const struct message *what)
 {
 	struct message *m = malloc(sizeof(*m));
@@ -68,7 +69,7 @@ static bool send(struct watch *w, const struct message *what)
 	return false;
 }
 
-/* As `watch --json` prints it, with what is of use to a program besides. */
+/* Writes an event as `grove watch --json` prints it, and adds `first`, `nr`, `key` and `cursor`. */
 static int describe(struct watch *w, const struct grove_event *e, struct grove_buf *out)
 {
 	struct grove_buf cursor = GROVE_BUF_INIT;
@@ -77,7 +78,7 @@ static int describe(struct watch *w, const struct grove_event *e, struct grove_b
 
 	if (rc)
 		return rc;
-	out->len--; /* its closing brace */
+	out->len--; /* removes the closing brace, since more members follow */
 	snprintf(numbers, sizeof(numbers), ",\"first\":%lu,\"nr\":%lu,\"key\":", (unsigned long)e->first,
 		 (unsigned long)e->nr);
 	rc = grove_buf_add(out, grove_str(numbers));
@@ -110,7 +111,7 @@ static bool send_error(struct watch *w, int rc)
 	struct message m = { .rc = rc };
 
 	grove_watch_error(w->w, &m.why);
-	nanosleep(&a_while, NULL); /* it is tried again, but not at once */
+	nanosleep(&a_while, NULL); /* work() tries again, but not at once */
 	return send(w, &m);
 }
 
@@ -133,7 +134,7 @@ static void *work(void *payload)
 	return NULL;
 }
 
-/* Signals are the program's own affair: none may interrupt this thread instead of another. */
+/* Starts the thread with all signals blocked, so that the program's other threads receive them. */
 static bool start(struct watch *w)
 {
 	sigset_t all, before;
@@ -189,7 +190,7 @@ static void ended(napi_env env, void *data, void *hint)
 	watch_free(w);
 }
 
-/* told(event, error): an event as JSON, an error, or neither: nothing is left to be watched. */
+/* Calls told(event, error) with an event as JSON or an error; with neither if nothing is left to be watched. */
 static void tell(napi_env env, napi_value fn, void *context, void *data)
 {
 	struct watch *w = context;
@@ -265,7 +266,7 @@ static napi_value throw_watch(struct call *c, struct watch *w, int code)
 	return throw_error(c, code, &why);
 }
 
-/* Adds the sessions of an array of words. */
+/* Adds the sessions that the strings of an array name. */
 static bool add_all(struct call *c, struct watch *w, size_t i, uint64_t since)
 {
 	uint32_t nr = 0;
@@ -361,7 +362,7 @@ static napi_value watch_open(struct call *c)
 		throw_type(c, "a function is expected");
 		goto fail;
 	}
-	/* From here on ended() frees it. */
+	/* From here on, ended() frees the watch. */
 	w->open = true;
 	if (make_handle(c, w, &result) && start(w))
 		return result;

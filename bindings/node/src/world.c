@@ -1,8 +1,8 @@
 /*
- * world.c: struct grove, with a copy of the variables of its environment.
+ * world.c: struct grove, with a copy of the environment variables that it uses.
  *
- * process.env is copied when a world is made: in a worker it is not the process's
- * own, and a thread that reads variables must not meet one that sets them.
+ * process.env is copied when a world is made, for two reasons: in a worker it differs from
+ * the variables of the process, and no thread may read a variable while another sets one.
  */
 #include "addon.h"
 
@@ -35,7 +35,10 @@ struct world *world_ref(struct world *w)
 	return w;
 }
 
-/* One that was closed lets go of its stores as soon as no session, watch or job needs them. */
+/*
+ * Frees a world without references. A world that JavaScript has closed but still holds
+ * closes its stores as soon as JavaScript's reference is the only one left.
+ */
 static void let_go(struct world *w)
 {
 	if (!w->refs) {
@@ -183,7 +186,7 @@ fail:
 	return NULL;
 }
 
-/* worldClose(world): more than once is as good as once. */
+/* worldClose(world): closes the world; does nothing if it is closed already. */
 static napi_value world_close(struct call *c)
 {
 	struct world *w = take_handle(c, 0, kind);

@@ -1,6 +1,6 @@
 "use strict";
 
-// A session of one path of another: pi's createBranchedSession() on entries in memory.
+// Makes a session from one path of another session: pi's createBranchedSession(), for entries in memory.
 
 const { CURRENT_SESSION_VERSION } = require("./entries.cjs");
 const { newEntryId } = require("./paths.cjs");
@@ -16,10 +16,10 @@ function newHeader({ id, cwd, parentSession }) {
 	};
 }
 
-/** The entries of a path without its labels, each below the one before it. */
+/** Returns the entries of a path without the label entries; the parent of each is the one before it. */
 function rechained(path) {
 	const kept = path.filter((entry) => entry.type !== "label");
-	const nextOf = new Map(); // of a label that goes: the entry that comes in its place
+	const nextOf = new Map(); // from the id of a label entry that is left out to the id of the entry that takes its place
 	path.forEach((entry, i) => {
 		if (entry.type === "label") nextOf.set(entry.id, path.slice(i + 1).find((later) => later.type !== "label")?.id);
 	});
@@ -31,7 +31,7 @@ function rechained(path) {
 	});
 }
 
-/** `labels` are those of the whole session; those of the path are set once more at the end. */
+/** `labels` are those of the whole session. Label entries for the entries of the path are added at the end. */
 function branchedEntries(path, labels) {
 	const entries = rechained(path);
 	const ids = new Set(entries.map((entry) => entry.id));

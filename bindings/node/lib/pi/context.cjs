@@ -1,11 +1,11 @@
 "use strict";
 
-// What the model is sent, out of plain entries: pi's rules (spec of format version 3).
-// Messages are the stored objects themselves wherever nothing about them is changed.
+// Makes what the model is sent from plain entries, by pi's rules (the specification of format version 3).
+// A message is the stored object itself unless something in it has to be changed.
 
 const { hasUnreadContent } = require("../heads.cjs");
 
-/** The entries from the root to the leaf. Without a leaf, or with one that is unknown, to the last entry. */
+/** The entries from the root to the leaf. If the leaf is not given or is unknown, the path ends at the last entry. */
 function pathTo(entries, leafId, byId) {
 	if (leafId === null || entries.length === 0) return [];
 	const known = byId ?? new Map(entries.map((entry) => [entry.id, entry]));
@@ -29,7 +29,10 @@ function getLatestCompactionEntry(entries) {
 
 const isSystem = (entry) => entry.type === "message" && entry.message?.role === "system";
 
-/** Of a path, what is left once the last compaction has taken the rest. */
+/**
+ * The entries of a path that are sent: the last compaction, the entries before it that it keeps (except
+ * system messages), and the entries after it. Without a compaction, all entries.
+ */
 function selectFrom(path) {
 	const at = path.lastIndexOf(getLatestCompactionEntry(path));
 	if (at < 0) return path.slice();
@@ -46,7 +49,7 @@ function buildContextEntries(entries, leafId, byId) {
 
 const timeOf = (entry) => new Date(entry.timestamp).getTime();
 
-/** A message without content is sent with none of its kind. */
+/** The message as it is sent. If it has no content, it gets an empty one of the type that its role has. */
 function storedMessage(message) {
 	if (!message || hasUnreadContent(message) || (message.content !== null && message.content !== undefined)) return message;
 	if (message.role === "system") return { ...message, content: "" };
@@ -96,7 +99,7 @@ function projectContextEntry(entry, edit) {
 	return sessionEntryToContextMessages(entry).map((message) => edited(message, edit.replacement.content));
 }
 
-/** The last edit of each entry, among those that were selected. */
+/** Maps the id of an entry to its last edit, of the edits that are among the selected entries. */
 function editsAmong(selected) {
 	const edits = new Map();
 	for (const entry of selected) {
@@ -112,8 +115,8 @@ function modelOf(entry) {
 }
 
 /**
- * Model and thinking level as they stand at the end of a path; `before` is how they stood at
- * its beginning. Looked for from the end: most messages need not be made for it.
+ * The model and the thinking level at the end of a path; `before` has those at its beginning. The search
+ * begins at the end, so that most messages need not be made.
  */
 function settingsAlong(path, before = { thinkingLevel: "off", model: null }) {
 	const level = path.findLast((entry) => entry.type === "thinking_level_change");
@@ -122,18 +125,18 @@ function settingsAlong(path, before = { thinkingLevel: "off", model: null }) {
 	return { thinkingLevel: level ? level.thinkingLevel : before.thinkingLevel, model: model ?? before.model };
 }
 
-/** Of an entry: its message, if it is no more than that, or all messages that it contributes. */
+/** What an entry contributes: its message if it is a plain message, otherwise an array of messages. */
 function contribution(entry, edit) {
 	return entry.type === "message" && entry.message && !edit ? storedMessage(entry.message) : projectContextEntry(entry, edit);
 }
 
 /**
- * What the model is sent of a path, which may grow. Which entry a message comes from is said in
- * `entries`, which is made when somebody looks at it: hardly anybody does, and a path is long.
+ * What the model is sent of a path, which may grow. `entries` of whole() says which entry each message comes
+ * from. It is only made when somebody looks at it, since few callers do, and a path may be long.
  */
 class Projection {
 	#selected;
-	#contributed = []; // by each of the selected
+	#contributed = []; // for each selected entry, what it contributes
 	#messages = [];
 	#settings;
 
@@ -141,7 +144,7 @@ class Projection {
 		this.#selected = selectFrom(path);
 		this.#settings = settingsAlong(path);
 		const edits = editsAmong(this.#selected);
-		// An older compaction that was kept says nothing: its summary is in the later one.
+		// An older compaction among the kept entries contributes nothing: the later summary includes its own.
 		this.#selected.forEach((entry, i) =>
 			this.#contribute(entry.type === "compaction" && i > 0 ? [] : contribution(entry, edits.get(entry.id))),
 		);
@@ -153,7 +156,7 @@ class Projection {
 		else this.#messages.push(one);
 	}
 
-	/** An entry below the path that changes nothing before it. */
+	/** Adds an entry below the path. It must not change what the entries before it contribute. */
 	add(entry) {
 		this.#selected.push(entry);
 		this.#contribute(contribution(entry, undefined));

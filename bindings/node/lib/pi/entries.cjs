@@ -1,6 +1,6 @@
 "use strict";
 
-// Entries outside of any store: parsing them, and bringing old versions up to date.
+// Entries outside of any store: parses them, and migrates old versions.
 
 const { newEntryId } = require("./paths.cjs");
 
@@ -24,7 +24,7 @@ function parseSessionEntries(content) {
 		.map(({ value }) => value);
 }
 
-/** Version 1 had no tree: entries get ids, each below the one before it. */
+/** Migrates version 1, which had no tree: entries get ids, and the parent of each is the one before it. */
 function giveIds(entries) {
 	const ids = new Set();
 	let last = null;
@@ -45,7 +45,7 @@ function giveIds(entries) {
 	}
 }
 
-/** Version 2 called the messages of extensions after its hooks. */
+/** Migrates version 2, in which the role of messages of extensions was "hookMessage". */
 function renameHooks(entries) {
 	for (const entry of entries) {
 		if (entry.type === "session") entry.version = 3;

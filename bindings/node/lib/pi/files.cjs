@@ -1,6 +1,6 @@
 "use strict";
 
-// Files of sessions, looked at without loading them.
+// Finds files of sessions without loading them.
 
 const fs = require("node:fs");
 const path = require("node:path");
@@ -9,7 +9,7 @@ const { resolve } = require("./paths.cjs");
 const BLOCK = 4096;
 const LIMIT = 1 << 20;
 
-/** The value of the first line that is JSON, if it is a header; looks at 1 MiB at most. */
+/** Returns the first JSON value in the lines of a file if it is a header. Reads at most 1 MiB. */
 function readHeader(file) {
 	const fd = fs.openSync(file, "r");
 	try {
@@ -35,7 +35,7 @@ function firstValue(bytes, isWhole) {
 			const value = JSON.parse(line);
 			if (value) return value;
 		} catch {
-			// not JSON: the header comes later
+			// not JSON: the header may be in a later line
 		}
 	}
 	return undefined;
@@ -59,7 +59,7 @@ function sessionFiles(dir) {
 
 const isOf = (header, cwd) => cwd === undefined || (Boolean(header.cwd) && resolve(header.cwd) === resolve(cwd));
 
-/** The file that was written last; with `cwd`, among the sessions of that directory. */
+/** Returns the session file that was modified last; with `cwd`, the last one among the sessions of that directory. */
 function findMostRecentSession(dir, cwd) {
 	const files = sessionFiles(resolve(dir)).flatMap((file) => {
 		try {
@@ -76,7 +76,7 @@ function findMostRecentSession(dir, cwd) {
 	return null;
 }
 
-/** The file of the session with exactly this id. */
+/** Returns the file of the session with exactly this id. */
 function findFile(dir, id, cwd) {
 	return sessionFiles(resolve(dir)).find((file) => {
 		const header = headerOf(file);

@@ -6,7 +6,10 @@ const jobs = require("../jobs.cjs");
 const { Grove } = require("../world.cjs");
 const { resolve } = require("./paths.cjs");
 
-/** Says which session of a list an object tells of: a private field, which nobody sees who copies or prints it. */
+/**
+ * Private fields that say which session of a list an object describes. Nobody who copies or prints the
+ * object sees them.
+ */
 class Place extends class {
 	constructor(object) {
 		return object;
@@ -24,7 +27,10 @@ class Place extends class {
 	}
 }
 
-/** One accessor for all sessions, so that their objects are alike for the engine. It becomes a value when it is read. */
+/**
+ * All sessions share this accessor, so that the engine treats their objects as alike. When it is first read,
+ * a plain value replaces it.
+ */
 const allMessagesText = {
 	get() {
 		const value = Place.text(this);
@@ -35,7 +41,7 @@ const allMessagesText = {
 	configurable: true,
 };
 
-/** A session as pi's list has it. All its text is read only if somebody asks for it. */
+/** A session in the form that pi's list has. The whole text of a session is only read when somebody asks for it. */
 function infoOf(item, said, index) {
 	const info = {
 		path: item.path || item.id,
@@ -52,7 +58,7 @@ function infoOf(item, said, index) {
 	return Object.defineProperty(info, "allMessagesText", allMessagesText);
 }
 
-/** Is an item of this directory? Most items name one that was looked at before. */
+/** Returns a test for items of this directory. It remembers directories, since most items name one seen before. */
 function ofDirectory(cwd) {
 	if (cwd === undefined) return () => true;
 	const wanted = resolve(cwd);
@@ -63,7 +69,7 @@ function ofDirectory(cwd) {
 	};
 }
 
-/** `cwd`: only the sessions of that directory. */
+/** Lists the sessions of a store; with `cwd`, only those of that directory. */
 async function listStore(grove, { cwd, onProgress, signal }) {
 	const { items, said } = await jobs.listWithTexts(Grove.worldOf(grove), { all: true, signal, onProgress });
 	const isWanted = ofDirectory(cwd);

@@ -1,8 +1,8 @@
 "use strict";
 
-// pi's SessionManager over grove: the same members and statics, the same objects, the
-// same error texts. Where sessions are kept is the business of a place (places.cjs);
-// what is in one is the business of its log (stored.cjs, memory.cjs).
+// pi's SessionManager on grove, with the same members and statics, the same objects and the same
+// error texts. A place (places.cjs) knows where sessions are kept; a log (stored.cjs, memory.cjs)
+// knows what is in one session.
 
 const { selectFrom } = require("./context.cjs");
 const { currentSystemMessage } = require("./system.cjs");
@@ -10,7 +10,10 @@ const { assertValidSessionId, newSessionId } = require("./paths.cjs");
 
 const EDITABLE_ROLES = ["user", "assistant", "toolResult"];
 
-/** Spelling a time takes as long as finding an id: what is appended in the same millisecond shares it. */
+/**
+ * The current time as text. To write a time as text takes as long as to find an id, so entries that are
+ * appended in the same millisecond share the text.
+ */
 let spelled = { ms: NaN, text: "" };
 function timeNow() {
 	const ms = Date.now();
@@ -233,14 +236,14 @@ class SessionManager {
 		this.#log = this.#place.openFile(sessionFile);
 	}
 
-	/** Lets go of the file. pi never does: then the garbage collector will. */
+	/** Closes the file. pi never calls this; the garbage collector then closes the file. */
 	close() {
 		this.#place.close?.(this.#log);
 	}
 }
 if (Symbol.dispose) Object.defineProperty(SessionManager.prototype, Symbol.dispose, { value: SessionManager.prototype.close });
 
-/** What entries are found by. One without an id is nobody's parent. */
+/** The key under which an entry is found: its id, or the entry itself if it has none and so cannot be a parent. */
 function keyOf(entry) {
 	return typeof entry.id === "string" ? entry.id : entry;
 }
@@ -249,7 +252,10 @@ function node(entry, label) {
 	return { entry, children: [], label: label?.[0], labelTimestamp: label?.[1] };
 }
 
-/** Of entries that are each other's ancestors, the first in the log counts as a root. */
+/**
+ * Returns whether this entry is to be a root because it is its own ancestor. If entries are each other's
+ * ancestors, only the first of them in the log is. `below` collects entries that are known to be below a root.
+ */
 function inCircle(one, nodes, below) {
 	const way = [];
 	const seen = new Set();

@@ -1,6 +1,6 @@
 "use strict";
 
-// A log that lives in JavaScript alone. The entries given to it are its entries.
+// A log that is only in the memory of JavaScript. It keeps the very objects that it is given as entries.
 
 const { Projection } = require("./context.cjs");
 const { newEntryId } = require("./paths.cjs");
@@ -8,7 +8,7 @@ const { newEntryId } = require("./paths.cjs");
 class MemoryLog {
 	#entries = [];
 	#byId = new Map();
-	#labels = new Map(); // by the id of their target: [label, timestamp]
+	#labels = new Map(); // from the id of an entry to its [label, timestamp]
 	leaf = null;
 
 	constructor(header, entries = []) {

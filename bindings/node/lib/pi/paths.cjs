@@ -1,6 +1,6 @@
 "use strict";
 
-// Where pi keeps its sessions, and what may be an id.
+// Where pi keeps its sessions, and which ids sessions and entries may have.
 
 const crypto = require("node:crypto");
 const fs = require("node:fs");
@@ -18,10 +18,10 @@ function assertValidSessionId(id) {
 	}
 }
 
-/** The variable first: some runtimes remember what it was when they started. */
+/** The home directory. HOME is read first: in some runtimes, os.homedir() returns what it was when they started. */
 const home = () => process.env.HOME || os.homedir();
 
-/** "~", "~/x" and file: URLs are taken as people mean them. */
+/** Turns "~", "~/x" and file: URLs into paths. */
 function normalize(place) {
 	if (place === "~") return home();
 	if (place.startsWith("~/")) return path.join(home(), place.slice(2));
@@ -35,7 +35,7 @@ function agentDirectory() {
 	return named ? resolve(named) : path.join(home(), ".pi", "agent");
 }
 
-/** The directory of a project's sessions, which is created. */
+/** Returns the directory of a project's sessions, and creates it if needed. */
 function getDefaultSessionDir(cwd, agentDir = agentDirectory()) {
 	const name = resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");
 	const dir = path.join(resolve(agentDir), "sessions", `--${name}--`);
@@ -43,10 +43,13 @@ function getDefaultSessionDir(cwd, agentDir = agentDirectory()) {
 	return dir;
 }
 
-/** Of the last session id: its time, and a number that begins anywhere and counts on. */
+/** The time in the last session id, and the counter in it, which begins with a random number. */
 const last = { ms: 0, count: crypto.randomBytes(6).readUIntBE(0, 6) % 2 ** 41 };
 
-/** A UUID of version 7, as pi's own: they rise, also those that one process makes in the same millisecond. */
+/**
+ * Makes a UUID of version 7, as pi does. The ids that a process makes are in ascending order, even within
+ * one millisecond.
+ */
 function newSessionId() {
 	last.ms = Math.max(last.ms, Date.now());
 	if (++last.count === 2 ** 41) Object.assign(last, { ms: last.ms + 1, count: 0 });
@@ -61,7 +64,7 @@ function newSessionId() {
 	return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Random hex digits, made for many ids at a time. */
+/** A supply of random hex digits, which is made for many ids at a time. */
 const digits = { text: "", at: 0 };
 function eightDigits() {
 	if (digits.at === digits.text.length) Object.assign(digits, { text: crypto.randomBytes(1024).toString("hex"), at: 0 });
@@ -69,7 +72,7 @@ function eightDigits() {
 	return digits.text.slice(digits.at - 8, digits.at);
 }
 
-/** Eight hex digits that no entry has yet. */
+/** Makes an id of eight hex digits that no entry has yet. */
 function newEntryId(isTaken) {
 	for (let tries = 0; tries < 100; tries++) {
 		const id = eightDigits();

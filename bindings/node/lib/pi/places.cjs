@@ -1,6 +1,6 @@
 "use strict";
 
-// Where the sessions of a manager are: a directory of files, memory, or a store by its URL.
+// Places, where the sessions of a manager are: a directory of files, memory, or a store with a URL.
 
 const fs = require("node:fs");
 const path = require("node:path");
@@ -83,7 +83,7 @@ function sizeOf(file) {
 	}
 }
 
-/** What is no session of pi's is refused in pi's words. */
+/** Opens a file. If it is not a session of pi, throws the error that pi would throw. */
 function openAs(world, file, flags, failure) {
 	let handle;
 	try {
@@ -97,7 +97,7 @@ function openAs(world, file, flags, failure) {
 	throw new Error(`${failure}: ${file}`);
 }
 
-/** Nothing is kept. */
+/** Memory: sessions here are not stored anywhere. */
 class MemoryPlace {
 	isPersisted = false;
 	usesDefaultDir = false;
@@ -128,8 +128,8 @@ class MemoryPlace {
 }
 
 /**
- * A store, by its URL. To pi such a session has no file: then its runtime forks and begins
- * sessions on the object itself, in the same store.
+ * A store with a URL. For pi, its sessions have no file. pi's runtime therefore forks and starts sessions
+ * by calls on the manager itself, so that they are in the same store.
  */
 class StorePlace {
 	isPersisted = false;
@@ -156,7 +156,7 @@ class StorePlace {
 		return new StoredLog(binding.sessionOpen(Grove.worldOf(this.grove), what, WRITE));
 	}
 
-	/** The session of this directory that was written to last, or a new one. */
+	/** Opens the session of this directory that was written to last, or creates one. */
 	recent() {
 		return new StoredLog(binding.sessionRecent(Grove.worldOf(this.grove), 0, "pi", this.cwd, newSessionId()));
 	}

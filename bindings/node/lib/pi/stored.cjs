@@ -1,15 +1,15 @@
 "use strict";
 
-// A log in a store of grove's: a file, or rows of a database. Entries are read when they
-// are asked for. What is asked in every turn, the path to the leaf and what the model is
-// sent of it, is kept and grows with the log.
+// A log in a store of grove: a file, or rows of a database. Entries are read when somebody asks for
+// them. The path to the leaf and what the model is sent of it are needed in every turn, so they are
+// kept, and extended when the log grows.
 
 const binding = require("../binding.cjs");
 const { Entries, KIND } = require("../entries.cjs");
 const { Projection } = require("./context.cjs");
 const { newEntryId } = require("./paths.cjs");
 
-/** Below the leaf these add to a projection and change nothing before them. */
+/** The types of entries that, appended below the leaf, extend a projection and change nothing before them. */
 const ADDS = new Set([
 	"message", "custom_message", "custom", "thinking_level_change", "model_change", "usage", "label", "session_info",
 ]);
@@ -21,8 +21,8 @@ class StoredLog {
 	#leaf;
 	#path; // the entries from the root to #leaf
 	#projection; // of #path
-	#labels; // by the id of the entry: [label, timestamp]
-	#named; // the entry that says the name, or null; undefined: nobody has looked
+	#labels; // from the id of an entry to its [label, timestamp]; undefined: not read yet
+	#named; // the entry that has the session's name; null: there is none; undefined: not looked for yet
 	#inFile;
 
 	constructor(handle) {
@@ -73,7 +73,7 @@ class StoredLog {
 		return this.#projection;
 	}
 
-	/** As the entry says it: a text of JavaScript's may be none in C. */
+	/** The name is taken from the entry itself, since not every JavaScript string can be a string in C. */
 	get name() {
 		if (this.#named === undefined) this.#named = this.#ofKind(KIND.name).at(-1) ?? null;
 		const name = this.#named?.name;
@@ -105,16 +105,17 @@ class StoredLog {
 		else this.#labels.delete(entry.targetId);
 	}
 
-	/** A new entry may change what is known. */
+	/** Updates the name and the labels that are known, which a new entry may change. */
 	#note(entry) {
 		if (entry.type === "session_info") this.#named = entry;
 		if (entry.type === "label" && this.#labels) this.#label(entry);
 	}
 
 	/**
-	 * This log was made of the path to an entry of another. As in pi, entries go over as the objects
-	 * that they were: whoever has one finds it here, and its message. Those whose parent did not
-	 * come along are new objects.
+	 * Takes over the entries of another log, after this log was made from the path to one of them. As in pi,
+	 * the same objects are the entries of both logs, so a caller that holds an entry finds it here, with its
+	 * message. Only entries that have another parent here, and compactions that keep another first entry, are new
+	 * objects.
 	 */
 	adopt(log, leafId) {
 		const kinds = log.#entries.kinds();
@@ -136,14 +137,14 @@ class StoredLog {
 		return entry.firstKeptEntryId === firstKeptEntryId ? moved : { ...moved, firstKeptEntryId };
 	}
 
-	/** Not looked for among the others: append() is told if it is taken. */
+	/** Makes an id without looking whether an entry has it: if one has, append() makes another. */
 	newId() {
 		return newEntryId(() => false);
 	}
 
 	/**
-	 * Stores an entry below the leaf, and gives the object the place that it was given
-	 * there: after what others wrote meanwhile, if they did.
+	 * Stores an entry below the leaf, and sets the object's parent to the one that the entry has in the log.
+	 * If other programs have written in the meantime, the entry comes after theirs.
 	 */
 	append(entry) {
 		const stored = this.#store(entry);
@@ -153,7 +154,7 @@ class StoredLog {
 	}
 
 	#place(entry, row) {
-		// In a file nobody moves our leaf: if no entry came in between, it went below that.
+		// In a file, nobody else moves our leaf. No entry has come in between, so the parent is our leaf.
 		entry.parentId = this.#inFile ? this.#leaf : this.#parentOf(row);
 		this.#entries.set(row, entry);
 		if (entry.parentId === this.#leaf) this.#grow(entry);
@@ -171,7 +172,7 @@ class StoredLog {
 	}
 
 	#store(entry) {
-		// Where it goes is the log's to say: a parent that is named would be taken for a wish.
+		// The log decides where the entry goes. If the entry named a parent, it would be put below that one.
 		entry.parentId = undefined;
 		try {
 			return binding.sessionPut(this.#handle, JSON.stringify(entry));
@@ -200,7 +201,7 @@ class StoredLog {
 		this.#projection = undefined;
 	}
 
-	/** The log was rewritten: what was known of it is worth nothing. */
+	/** Discards everything that was read from the log, which is out of date after the log was rewritten. */
 	#forget() {
 		this.#entries.reset();
 		this.#header = undefined;

@@ -1,7 +1,7 @@
 "use strict";
 
-// The system message that is in force after a row of messages: texts joined, sections by
-// name, tools added and removed.
+// Combines the system messages in a list of messages into the one that is in force at its end: texts are
+// joined, later sections replace or remove earlier ones of the same name, and tools are added and removed.
 
 function textOf(content) {
 	if (typeof content === "string") return content;

@@ -1,10 +1,10 @@
 /*
  * tests/fuzz/fuzz.h: what the fuzz targets share.
  *
- * A target is a file with one LLVMFuzzerTestOneInput(). It takes any bytes,
- * does something with them that must go well, and ends the program with CHECK()
- * where it did not. Built with clang and -Dfuzz=enabled it searches by itself;
- * built with replay.c it runs the inputs that are known.
+ * A target is a file with one LLVMFuzzerTestOneInput(). It accepts any bytes,
+ * does something with them that must succeed, and ends the program with CHECK()
+ * if it did not. Built with clang and -Dfuzz=enabled, it searches for inputs
+ * itself; built with replay.c, it runs known inputs.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -27,7 +27,7 @@ static inline void fuzz_check(bool ok, const char *file, int line, const char *w
 }
 #define CHECK(what) fuzz_check(what, __FILE__, __LINE__, #what)
 
-/* malloc() that does not fail; an empty piece is one byte long. */
+/* malloc() that does not fail; an empty block is one byte long. */
 static inline void *fuzz_alloc(size_t len)
 {
 	void *p = malloc(len ? len : 1);
@@ -36,7 +36,10 @@ static inline void *fuzz_alloc(size_t len)
 	return p;
 }
 
-/* For the address sanitizer, where there is one: nobody has a right to touch these bytes, or everybody has again. */
+/*
+ * Tell the address sanitizer, if there is one, that nobody may touch these bytes, or that everybody
+ * may again.
+ */
 void __asan_poison_memory_region(const volatile void *p, size_t len) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void *p, size_t len) __attribute__((weak));
 
@@ -52,7 +55,7 @@ static inline void fuzz_allow(const void *p, size_t len)
 		__asan_unpoison_memory_region(p, len);
 }
 
-/* Some number that follows from the input: where to cut it, what to choose. */
+/* Returns a number that depends on the input, to choose where to cut it and what to do. */
 static inline uint64_t fuzz_number(const uint8_t *bytes, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325u;

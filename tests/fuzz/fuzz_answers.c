@@ -1,17 +1,16 @@
 /*
- * tests/fuzz/fuzz_answers.c: what a server answers to `grove push` and `grove pull`.
+ * tests/fuzz/fuzz_answers.c: a server's answers to `grove push` and `grove pull`.
  *
- * The input is taken for each kind of answer, whole and line by line, for lines that are set
- * aside, and for a stream of events. Reading it ends,
- * and what is taken over can be used as it is: texts have no NUL, and names of files and
- * logs stay below their session.
+ * The input is used as each kind of answer, whole and line by line, as lines that are stored
+ * temporarily, and as a stream of events. Reading it must end, and what is accepted must be
+ * safe to use: texts contain no NUL, and names of files and logs stay below their session.
  */
 #include "fuzz.h"
 
 #include "answers.h"
 #include "spool.h"
 
-/* Said again in other words than those of the code. */
+/* Checks a name with rules that are written independently of the library's code. */
 static void check_name(const char *name)
 {
 	char part[1024];
@@ -63,7 +62,10 @@ static void one(struct grove_slice json)
 		CHECK(strlen(p.leaf) < sizeof(p.leaf));
 }
 
-/* Lines come in pieces of any size, and are the same as if they had come at once, up to the limits. */
+/*
+ * Lines arrive in pieces of any size, and must be the same as if they had come at once, up to the
+ * limits.
+ */
 static void set_aside(const char *text, size_t len)
 {
 	enum { MOST = 40, LONGEST = 2000 };
@@ -89,7 +91,7 @@ static void set_aside(const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	/* a copy of its own, so that a step beyond its end is seen */
+	/* a copy, so that the sanitizer notices any access beyond its end */
 	char *text = fuzz_alloc(len);
 	struct remote_event e = { 0 };
 	size_t at = 0;

@@ -1,8 +1,8 @@
 /*
- * tests/fuzz/fuzz_context.c: what the model would be sent, of any bytes.
+ * tests/fuzz/fuzz_context.c: the context for a model, from any bytes.
  *
- * In every form it is a document, and the same from a file and from a database;
- * for any entry as leaf; and when only as much of the log is read as it takes.
+ * In every form it is a document, the same from a file and from a database, for
+ * any entry as leaf, and also when only the necessary part of the log is read.
  */
 #include "reference.h"
 #include "world.h"
@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-/* It does not fail, but for an entry that Claude's rules have no conversation for. */
+/* Asks for the context; only an entry for which Claude's rules have no conversation may fail. */
 static int ask(struct grove_session *s, const struct grove_context_options *opt, struct grove_buf *out)
 {
 	struct grove_detail d;
@@ -72,7 +72,7 @@ static void all_forms(struct grove *g, struct grove_session *a, struct grove_ses
 	CHECK(!grove_session_view(a, &v));
 	if (grove_view_count(v)) {
 		CHECK(!grove_view_entry(v, (uint32_t)(chance % grove_view_count(v)), &e));
-		/* an id with U+0000 in it cannot be asked for */
+		/* it is not possible to ask for an id that contains U+0000 */
 		if (e.id && strlen(e.id) == grove__spine_name(e.id).len && strcmp(e.id, GROVE_ROOT)) {
 			opt.leaf = e.id;
 			opt.flags = chance >> 32 & 1 ? GROVE_CONTEXT_LLM : 0;

@@ -1,8 +1,9 @@
 /*
- * tests/fuzz/fuzz_copy.c: a session in another store has the same bytes.
+ * tests/fuzz/fuzz_copy.c: a session that is copied to another store keeps its
+ * bytes.
  *
- * From a file into memory, at once and continued from any beginning; and from
- * there into another one.
+ * It is copied from a file into memory, at once and continued from any partial
+ * copy; and from there into another store in memory.
  */
 #include "world.h"
 
@@ -25,7 +26,7 @@ static int copy(struct grove *g, struct grove_store *from, struct grove_store *t
 	return rc;
 }
 
-/* Is the last line as finished, or not, as the text's? */
+/* Checks that the last line is complete exactly if it is in the text. */
 static void same_end(struct grove_store *st, const char *text, size_t len)
 {
 	struct grove_buf mark = GROVE_BUF_INIT;
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	grove__store_close(third);
 	grove__store_close(to);
 
-	/* a part first, and the rest when it is there */
+	/* first a part, and the rest when it is there */
 	part = fuzz_number(bytes, len) % (len + 1);
 	to = text_store_new("", 0);
 	text_store_show(from, part);

@@ -1,8 +1,8 @@
 /*
  * tests/fuzz/fuzz_edit.c: one member changes, and nothing else.
  *
- * The first line of the input is the value, what follows says what to change in
- * it. The result is compared with what a slow walk over the members expects.
+ * The first line of the input is the value, the rest says what to change in it.
+ * The result is compared with that of a slow walk over the members.
  */
 #include "reference.h"
 
@@ -20,7 +20,7 @@ struct asked {
 	size_t nr;
 };
 
-/* A name for a change: that of a member, or one of ours. NULL: it cannot be asked for. */
+/* Returns a name for a change: a member's or one of our own. NULL: it cannot be asked for. */
 static char *name_for(const struct ref *r, size_t object, unsigned choice)
 {
 	size_t n = 0, len, i = object + 1;
@@ -41,7 +41,7 @@ static char *name_for(const struct ref *r, size_t object, unsigned choice)
 	}
 }
 
-/* Do two changes touch each other, the same member or one within the other? */
+/* Returns true if two changes touch each other: the same member, or one within the other. */
 static bool touch(const struct grove__json_change *a, const struct grove__json_change *b)
 {
 	for (int i = 0; a->path[i] && b->path[i]; i++)
@@ -75,7 +75,9 @@ static void add_change(struct asked *a, const struct ref *r, uint8_t what, uint8
 	a->nr++;
 }
 
-/* What change, if any, ends at a member of that key on depth 0 or in `outer`. */
+/*
+ * Returns the change that ends at a member with that key at depth 0 or in `outer`, if there is one.
+ */
 static const struct grove__json_change *change_for(const struct asked *a, const struct ref *r,
 						   size_t node, const char *outer, size_t *which)
 {
@@ -93,7 +95,7 @@ static const struct grove__json_change *change_for(const struct asked *a, const 
 	return NULL;
 }
 
-/* The members of object `in` of the result `out` are those of `r` with the changes made. */
+/* Checks that object `in` of the result `out` has the members of `r` with the changes made. */
 static void expect(const struct asked *a, const struct ref *r, size_t in, const struct ref *out,
 		   size_t in_out, const char *outer)
 {
@@ -118,7 +120,7 @@ static void expect(const struct asked *a, const struct ref *r, size_t in, const 
 			size_t len;
 			char *name = ref_text(r->text + n->key_off, n->key_len, &len);
 
-			/* of two members of one name changes go into the last */
+			/* if several members have the same name, changes go to the last one */
 			if (strlen(name) == len && ref_member(r, in, name, len) == i)
 				expect(a, r, i, out, k, name);
 			else
@@ -144,7 +146,7 @@ static void expect(const struct asked *a, const struct ref *r, size_t in, const 
 	CHECK(k == out->nodes[in_out].next);
 }
 
-/* Each value that stays is where it was, with what stands around it, if only values change. */
+/* If only values change, all other bytes stay where they are: builds the expected text. */
 static void splice(const struct ref *r, const struct grove__json_change *c, struct grove_buf *out)
 {
 	size_t at = ref_member(r, 0, c->path[0], strlen(c->path[0]));
@@ -186,7 +188,7 @@ static void edit(const struct ref *r, const struct asked *a)
 	grove__buf_release(&one);
 }
 
-/* The JSON pointer of a node; false if its text is not what it would be found by. */
+/* Makes the JSON pointer of a node; false if its text would not lead back to the node. */
 static bool pointer_to(const struct ref *r, size_t node, struct grove_buf *out)
 {
 	const struct ref_node *n = &r->nodes[node];

@@ -1,8 +1,8 @@
 /*
- * tests/fuzz/fuzz_fix.c: mending loses no byte.
+ * tests/fuzz/fuzz_fix.c: repairing a log loses no byte.
  *
- * With what was taken out put back in its place the log is what it was; nothing
- * that could be mended is left, and mending again changes nothing.
+ * If what was removed is put back in its place, the log is what it was. Nothing
+ * is left that could be repaired, and repairing again changes nothing.
  */
 #include "reference.h"
 #include "world.h"
@@ -69,7 +69,7 @@ static int a_name(void *payload, const char *name, uint64_t size)
 	return grove__buf_add_str(out, name);
 }
 
-/* What was taken out; empty if nothing was. */
+/* Returns what was removed; empty if nothing was. */
 static struct grove_buf cut_of(struct grove_store *st)
 {
 	struct grove_buf name = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
@@ -89,7 +89,7 @@ static size_t number(const struct ref *r, const char *name)
 	return strtoull(r->text + r->nodes[at].off, NULL, 10);
 }
 
-/* Put back what the cut says from `p` on, the last place first. */
+/* Puts back what the cut lists from `p` on, the last place first. */
 static void put_back(const char *p, const char *end, struct grove_buf *log)
 {
 	const char *lf = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -119,7 +119,7 @@ static void put_back(const char *p, const char *end, struct grove_buf *log)
 	*log = b;
 }
 
-/* Is everything of `a` in `b`, in its order? */
+/* Returns true if everything of `a` is in `b`, in the same order. */
 static bool is_within(const struct grove_buf *a, const struct grove_buf *b)
 {
 	size_t i = 0;
@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct grove *g = world(FUZZ_DIALECT);
 	struct grove_store *by_byte, *by_line;
 
-	/* places are put back by a call that calls itself */
+	/* the function that puts pieces back is recursive */
 	if (len > 20000)
 		return 0;
 	by_byte = text_store_new((const char *)bytes, len);

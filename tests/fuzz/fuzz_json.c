@@ -1,9 +1,10 @@
 /*
- * tests/fuzz/fuzz_json.c: our JSON beside a slow and simple one.
+ * tests/fuzz/fuzz_json.c: compares the library's JSON functions with slow and
+ * simple ones.
  *
- * For each line: the verdict, where it goes wrong, where the wanted members
- * begin and end, what a walk over the value finds, the text of its strings, and
- * what the value becomes when it is written anew.
+ * For each line: whether it is valid, where it goes wrong, where the wanted
+ * members begin and end, what a walk over the value finds, the text of its
+ * strings, and the value as it is written again.
  */
 #include "reference.h"
 
@@ -78,7 +79,7 @@ static void same_walk(const struct ref *r, size_t container)
 	CHECK(i == r->nodes[container].next);
 }
 
-/* A key that JavaScript takes for an index: 0 … 2^32 - 2, as a number writes it. */
+/* Returns true if JavaScript treats the key as an index: 0 … 2^32 - 2, in its normal form. */
 static bool is_index(const char *text, size_t len, uint64_t *out)
 {
 	*out = 0;
@@ -99,7 +100,7 @@ struct name {
 	bool indexed;
 };
 
-/* The members of an object in JavaScript's order, each once. */
+/* Lists the members of an object in JavaScript's order, each once. */
 static size_t names_of(const struct ref *r, size_t object, struct name *out)
 {
 	size_t nr = 0;
@@ -150,7 +151,7 @@ static void same_object(const struct ref *a, size_t ia, const struct ref *b, siz
 	free(x);
 }
 
-/* Does `b` mean what `a` means? It recurses: its caller looks at the depth. */
+/* Checks that `b` has the same meaning as `a`. It is recursive: the caller limits the depth. */
 static void same_value(const struct ref *a, size_t ia, const struct ref *b, size_t ib)
 {
 	struct grove_slice sa = node_of(a, ia), sb = node_of(b, ib);
@@ -237,7 +238,7 @@ static void one_line(const char *p, const struct grove__json_line *l, enum grove
 			same_text(p + n->key_off, n->key_len);
 		if (n->type == '"')
 			same_text(p + n->off, n->len);
-		/* each level is walked over again: not all of many */
+		/* each level goes through all levels below it: not done for many levels */
 		if ((n->type == '{' || n->type == '[') && n->depth < 50)
 			same_walk(&r, i);
 	}

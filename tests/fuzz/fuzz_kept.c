@@ -1,12 +1,13 @@
 /*
- * tests/fuzz/fuzz_kept.c: the file that is kept of a large log (image/cache.c).
+ * tests/fuzz/fuzz_kept.c: the cache file of a large log (image/cache.c).
  *
- * Whatever a log is, one that was kept and is thawed, before or after the log grew,
- * says what the log says; so does one that was damaged, for it is refused. One with
- * wrong numbers and right checksums, which only this program writes, may say what it
- * likes, or fail; it must come to an end, and look at nothing that is not there.
+ * Whatever a log is, a session that is loaded from its cache, before or after the
+ * log grew, must have the same content as the log; also with a damaged cache, which
+ * is refused. A cache with wrong numbers and right checksums, which only this
+ * program writes, may give any content or fail; but loading it must end, and never
+ * access memory that is not there.
  *
- * There is no file: the linker puts what is below in the place of the calls.
+ * There is no real file: the linker replaces the calls by the functions below.
  */
 #include "ice.h"
 #include "world.h"
@@ -27,9 +28,14 @@
 #define DIR "/kept"
 #define LOG DIR "/log"
 #define FD (1 << 20)
-/* The head's names and the log's: other words there, and it is another's file. */
+/*
+ * The names in the cache's head and those of the log: if they differ, the cache belongs to another
+ * log.
+ */
 #define NAMES 64
-/* From so many bytes on a log is kept, and again when there are so many more. */
+/*
+ * Logs of at least so many bytes are cached, and cached again when they have grown by so many more.
+ */
 #define WORTH ((uint64_t)16 << 20)
 #define WORTH_MORE ((uint64_t)8 << 20)
 
@@ -135,19 +141,19 @@ static struct grove__image_source source_of(struct grove_session *s)
 	};
 }
 
-/* Keep what a session knows; false if that cannot be. */
+/* Caches what a session knows; false if that is not possible. */
 static bool keep(struct grove_session *s)
 {
 	struct grove__image_source src = source_of(s);
 
 	there = false;
-	/* as if so much was new that it pays */
+	/* as if enough was new to make it worthwhile */
 	s->image->kept_until = 0 - WORTH_MORE;
 	grove__cache_freeze(&src, s->image);
 	return there;
 }
 
-/* Open the session with what was kept of it. NULL: it cannot be. */
+/* Opens the session with its cache. NULL: that is not possible. */
 static struct grove_session *open_kept(struct grove *g, struct grove_store *st, unsigned flags, int *rc)
 {
 	struct grove_session *s = world_open(g, st, flags, rc);
@@ -178,7 +184,10 @@ static uint32_t *word_of_head(size_t from_end)
 	return (uint32_t *)(void *)(file.ptr + file.piece[file.nr - 1].len - from_end);
 }
 
-/* Checksums of what there is now. The sums are written last but one, the head last. */
+/*
+ * Computes the checksums anew. The sums are the last but one part that is written, the head the
+ * last.
+ */
 static void sum_up(void)
 {
 	size_t head = file.piece[file.nr - 1].len;
@@ -198,7 +207,7 @@ static void sum_up(void)
 	*word_of_head(4) = grove__crc32c(0, file.ptr, head - 4);
 }
 
-/* Wrong numbers, three of four in the head, and right checksums. */
+/* Writes wrong numbers, three of four in the head, with right checksums. */
 static void forge(uint64_t chance, size_t tail)
 {
 	uint32_t before = *word_of_head(4), word;
@@ -216,7 +225,10 @@ static void forge(uint64_t chance, size_t tail)
 	sum_up();
 }
 
-/* Whole or damaged, it says what the log says. `kept`: of the log when it was shorter. */
+/*
+ * Checks that the session has the log's content, with a good cache or a damaged one. `kept` is the
+ * session that was cached, perhaps when the log was shorter.
+ */
 static void right(struct grove *g, struct grove_store *st, struct grove_session *kept, uint64_t chance,
 		  size_t tail, const struct grove_buf *want)
 {
@@ -233,7 +245,7 @@ static void right(struct grove *g, struct grove_store *st, struct grove_session 
 			CHECK(ice_poison(&file, &chance, 0, file.nr, tail));
 	s = open_kept(g, st, GROVE_OPEN_READ, &rc);
 	CHECK(s != NULL);
-	/* where a line was cut short, and where values span lines, all may be read anew */
+	/* if a line was incomplete, or values span lines, everything may be read again */
 	if (!damaged && kept->image->tail == tail && !kept->image->torn && !kept->image->loose && !kept->image->unknown)
 		CHECK(s->image->kept_path != NULL);
 	y = world_tell(s, TELL_LINES | TELL_LEAF);
@@ -268,7 +280,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct grove_buf all;
 	int rc;
 
-	/* by its times, or by its bytes, it is found to be the same */
+	/* whether the log is the same is decided by its times, or by its bytes */
 	text_store_time(st, chance & 1 ? 1700000000123456789 : 0);
 	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	if (s) {

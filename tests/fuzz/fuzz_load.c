@@ -1,8 +1,9 @@
 /*
  * tests/fuzz/fuzz_load.c: any bytes as a session.
  *
- * However it is read, by lines or by bytes, at once, in small pieces or as it
- * grows, the tree is the same; and everything that shows it, shows it.
+ * However the log is read, by lines or by bytes, at once, in small pieces or
+ * while it grows, the tree is the same; and all functions that show the session
+ * succeed.
  */
 #include "reference.h"
 #include "world.h"
@@ -46,7 +47,7 @@ static void documents(struct grove_session *s)
 	grove_view_unref(v);
 }
 
-/* The log's own bytes, and nothing else. */
+/* Checks that the log consists of exactly these bytes. */
 static void raw(struct grove_session *s, const char *text, size_t len)
 {
 	struct grove_buf b = GROVE_BUF_INIT, want = GROVE_BUF_INIT;
@@ -82,7 +83,7 @@ static void check(struct grove *g, struct grove_store *st)
 	grove__where_release(&at);
 }
 
-/* The first part is loaded, then the rest comes. */
+/* Loads a first part, then the rest. */
 static struct grove_buf grown(struct grove *g, const char *text, size_t len, size_t first, int *rc)
 {
 	struct grove_store *st = text_store_new(text, len);
@@ -105,7 +106,7 @@ static struct grove_buf grown(struct grove *g, const char *text, size_t len, siz
 	return b;
 }
 
-/* What a session that was read in another way says. */
+/* Checks that a session that was read in another way has the same content. */
 static void same_words(struct grove_slice want, struct grove_buf *have, const char *how)
 {
 	struct grove_buf copy = GROVE_BUF_INIT;
@@ -142,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	a = world_open(g, by_byte, GROVE_OPEN_READ, &ra);
 	b = world_open(g, by_line, GROVE_OPEN_READ, &rb);
-	/* no reader has a buffer that a byte-order mark does not fit */
+	/* no reader has a buffer that is too small for a byte-order mark */
 	text_store_window(by_byte, 3 + chance % 298);
 	c = world_open(g, by_byte, GROVE_OPEN_READ, &rc);
 	text_store_window(by_byte, 0);

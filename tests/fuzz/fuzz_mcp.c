@@ -1,7 +1,7 @@
 /*
  * tests/fuzz/fuzz_mcp.c: a line that a client of `grove mcp` sends, and the items of a batch.
  *
- * Reading it ends, its parts lie within it, and what is no message says why.
+ * Reading it must end, its parts lie within it, and for an invalid message there is a reason.
  */
 #include "fuzz.h"
 

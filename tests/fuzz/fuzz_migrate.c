@@ -1,8 +1,10 @@
 /*
- * tests/fuzz/fuzz_migrate.c: old versions become today's.
+ * tests/fuzz/fuzz_migrate.c: logs of old versions are converted to the present
+ * one.
  *
  * Reading shows a log as writing will leave it: the same tree, the same lines.
- * Lines that are no entries stay as they are, and it happens once.
+ * Lines that are not entries stay as they are, and the conversion happens only
+ * once.
  */
 #include "reference.h"
 #include "world.h"
@@ -19,7 +21,10 @@ static size_t nr_lines(struct grove_slice text)
 	return nr;
 }
 
-/* Is there a value that is no object? It has no place for the id that an old version lacks. */
+/*
+ * Returns true if some value is not an object, so that it cannot get the id that an old version
+ * lacks.
+ */
 static bool has_bare_value(struct grove_slice text)
 {
 	bool found = false;
@@ -61,12 +66,12 @@ static void migrate(struct grove *g, struct grove_store *st)
 	}
 	shown = world_tell(s, TELL_LINES | TELL_LEAF);
 	head = header_of(s);
-	/* where a value spans lines it is written as one */
+	/* a value that spans lines is written as one line */
 	joined = s->image->loose;
 	grove_session_close(s);
 
 	s = world_open(g, st, GROVE_OPEN_WRITE, &rc);
-	/* a header that is only read because the log ends where it does is not written to */
+	/* a header that can only be read because the log ends there is not written to */
 	if (!s && joined) {
 		after = store_bytes(st);
 		same_bytes(&bytes, &after, "refused");

@@ -1,10 +1,11 @@
 /*
- * tests/fuzz/fuzz_request.c: what the server reads by itself of a request: its target,
- * its body, the file of tokens.
+ * tests/fuzz/fuzz_request.c: the parts of a request that the server parses itself: its
+ * target, its body, and the file of tokens.
  *
- * A target that is taken has segments that lead nowhere else, in UTF-8. A body that is
- * taken can be walked to its end, and its strings fit into the room of their raw form.
- * Any file of tokens is read or refused, and lets nobody in who has none of them.
+ * The segments of an accepted target lead nowhere else and are UTF-8. An accepted body
+ * can be walked to its end, and its strings fit into the space of their raw form. Any
+ * file of tokens is either read or refused, and lets in nobody without one of its
+ * tokens.
  */
 #include "fuzz.h"
 
@@ -35,7 +36,7 @@ static void check_target(const char *text)
 	target_release(&t);
 }
 
-/* Everything in a value is within it, down to where nothing is open. */
+/* Checks that everything in a value is within it, down to the innermost values. */
 static void walk(struct grove_slice value, unsigned depth)
 {
 	struct grove_slice item, text;
@@ -95,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (len < 65536) {
 		check_target(text);
 		check_tokens(text, len);
-		/* the same behind a path, so that the query is reached */
+		/* the same text behind a path, so that it is parsed as a query */
 		if (len > 1) {
 			text[0] = '/';
 			text[1] = '?';

@@ -1,9 +1,9 @@
 /*
- * tests/fuzz/fuzz_rows.c: what stands in a row of the catalog, or of the index.
+ * tests/fuzz/fuzz_rows.c: the contents of a row of the catalog, or of the search index.
  *
- * The lines of the input become what a list, a bill and a part of the index keep of
- * a session. It is unpacked as it was packed; then bytes of it are overwritten, and what
- * is unpacked, if it is, ends, and lies within it.
+ * The lines of the input become what a list, the usage report and a part of the index
+ * keep of a session. It is unpacked as it was packed. Then some of its bytes are
+ * overwritten; if it can still be unpacked, this must end and stay within the bytes.
  */
 #include "fuzz.h"
 
@@ -18,7 +18,7 @@
 
 struct input {
 	struct grove__arena texts;
-	const char *line[LINES];     /* NULL where there is none */
+	const char *line[LINES];     /* NULL if there is none */
 	size_t nr;
 	uint64_t chance;
 };
@@ -29,7 +29,7 @@ static uint64_t next(uint64_t *chance)
 	return *chance >> 24;
 }
 
-/* Small as a rule, as large as can be now and then. */
+/* Returns a number, usually small, now and then as large as possible. */
 static uint64_t number(struct input *in)
 {
 	uint64_t n = next(&in->chance);
@@ -52,7 +52,7 @@ static void read_lines(struct input *in, const char *text, size_t len)
 	}
 }
 
-/* Overwrite a few bytes with others that numbers are mistaken in. */
+/* Overwrites a few bytes with values that are likely to be wrong as numbers. */
 static void poison(struct grove_buf *b, uint64_t *chance)
 {
 	static const uint32_t words[] = { 0xffffffff, 0, 0x7fffffff, 0x80, 1, 0xfffffffe };
@@ -66,7 +66,7 @@ static void poison(struct grove_buf *b, uint64_t *chance)
 	}
 }
 
-/* A copy that ends where its memory ends. */
+/* Returns a copy that ends exactly where its memory ends. */
 static char *exactly(struct grove_slice bytes)
 {
 	char *p = fuzz_alloc(bytes.len);
@@ -78,7 +78,7 @@ static char *exactly(struct grove_slice bytes)
 
 /* ------------------------------------------------------------------- listed */
 
-/* Unpacked and packed again. False: these are not such bytes. */
+/* Unpacks and packs again. False: these bytes cannot be unpacked. */
 static bool listed_again(struct grove_slice bytes, struct grove_buf *out)
 {
 	char *own = exactly(bytes);
@@ -110,7 +110,7 @@ static void listed(struct input *in)
 	CHECK(listed_again(grove__buf_slice(&a), &b));
 	CHECK(grove__slice_eq(grove__buf_slice(&a), grove__buf_slice(&b)));
 	poison(&a, &in->chance);
-	/* whatever it says, what is packed of it is what it says */
+	/* whatever was unpacked, packing it gives the same again */
 	if (listed_again(grove__buf_slice(&a), &b)) {
 		CHECK(listed_again(grove__buf_slice(&b), &c));
 		CHECK(grove__slice_eq(grove__buf_slice(&b), grove__buf_slice(&c)));
@@ -134,7 +134,7 @@ static struct grove__reply reply_of(struct input *in, uint32_t model)
 	return r;
 }
 
-/* Count the replies of a row and pack them again. False: it is none. */
+/* Counts the replies of a row and packs them again. False: it is not such a row. */
 static bool billed_again(struct grove_slice bytes, struct grove_buf *out)
 {
 	char *own = exactly(bytes);
@@ -184,7 +184,7 @@ static void billed(struct input *in)
 
 /* --------------------------------------------------------- parts of the index */
 
-/* How many entries there are; whatever they say they come to an end. */
+/* Counts the entries; whatever the bytes are, this must end. */
 static size_t count_entries(struct grove_slice bytes, const struct grove__search_doc *want, size_t nr)
 {
 	char *own = exactly(bytes);

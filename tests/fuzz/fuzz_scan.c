@@ -1,6 +1,7 @@
 /*
- * tests/fuzz/fuzz_scan.c: every kernel and the stream machine say the same
- * about every line, wherever it lies and however it is cut to pieces.
+ * tests/fuzz/fuzz_scan.c: all kernels and the streaming scanner give the same
+ * result for every line, wherever it lies in memory and into whatever pieces it
+ * is cut.
  */
 #include "fuzz.h"
 
@@ -44,7 +45,10 @@ static void same(enum grove__json_verdict va, const struct grove__json_line *a,
 	}
 }
 
-/* Cut at places that `chance` chooses; the verdict as a kernel's. */
+/*
+ * Scans in pieces, cut at places that `chance` chooses; returns the result in the form of a
+ * kernel's.
+ */
 static enum grove__json_verdict by_stream(const char *text, size_t len, uint64_t chance,
 					  struct grove__json_line *out)
 {
@@ -84,7 +88,7 @@ static enum grove__json_verdict by_stream(const char *text, size_t len, uint64_t
 	return at == len ? JSON_VALUE : JSON_BAD;
 }
 
-/* The line that begins `text`, in an allocation that ends with the pad. */
+/* Scans the first line of `text`, in a block that ends with the padding. */
 static size_t one_line(const uint8_t *text, size_t len, uint64_t chance)
 {
 	size_t shift = chance % 64;

@@ -1,11 +1,12 @@
 /*
- * tests/fuzz/fuzz_thaw.c: what was kept of a session may be anything.
+ * tests/fuzz/fuzz_thaw.c: a stored session (frozen, to be thawed) that may contain
+ * anything.
  *
  * The spine of any log, and the rows of dialects that have their own, are frozen and
- * thawed again: they say the same. Then words of them are overwritten, as nobody
- * does whose checksums are right, and what is thawed, if it is, is asked for all that
- * a session is asked for. It may say what it likes, or fail; it must come to an end,
- * and look at nothing that is not there.
+ * thawed again: they must be the same. Then some words of them are overwritten while
+ * the checksums stay right, which nobody else would do. If this can still be thawed,
+ * everything that can be asked about a session is asked. The answers may be anything,
+ * or errors; but getting them must end, and never access memory that is not there.
  */
 #include "ice.h"
 #include "world.h"
@@ -36,12 +37,12 @@ static void freeze(const struct grove__image *im, struct frozen *f)
 	CHECK(!grove__spine_freeze(im->spine, GROVE__ICE_PAGE, &f->ice, put, f));
 	f->chain = grove__ice_page_up(f->ice.end);
 	CHECK(!grove__model_freeze(&im->model, f->chain, &end, put, f));
-	/* something follows, as in a file: room that was never written may come last */
+	/* something follows, as in a file: space that was never written may come last */
 	CHECK(!put(f, f->ice.end > end ? f->ice.end : end, "", 1));
 	ice_end(&f->file);
 }
 
-/* Put what was frozen in the place of what the session has; false if it is refused. */
+/* Replaces what the session has by what was frozen; false if it is refused. */
 static bool thaw(struct grove__image *im, struct frozen *f)
 {
 	struct grove__spine *spine = grove__spine_thaw(&f->ice, f->file.ptr, f->file.len, im->tail);
@@ -55,7 +56,7 @@ static bool thaw(struct grove__image *im, struct frozen *f)
 	return true;
 }
 
-/* One of eight words is of those that say where everything is. */
+/* Overwrites some words; one of eight is a word that says where everything is. */
 static void poison(struct frozen *f, uint64_t chance, size_t tail)
 {
 	for (uint64_t nr = 1 + chance % WORDS; nr; nr--) {
@@ -81,7 +82,7 @@ static void without_poison(struct grove *g, struct grove_store *st)
 		return;
 	x = world_tell(s, TELL_LINES | TELL_LEAF);
 	grove_session_close(s);
-	/* one that nobody has looked at yet */
+	/* a session that nobody has asked anything yet */
 	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	freeze(s->image, &f);
 	CHECK(thaw(s->image, &f));

@@ -1,10 +1,11 @@
 /*
  * tests/fuzz/fuzz_write.c: what is appended can be read back.
  *
- * The first lines of the input are the log, whatever they are; the others are
- * appended as entries, and then entries are labelled, named and taken out
- * again. What was there stays, byte by byte; what is new is in JSON.stringify's
- * spelling; and the session at hand says what one says that is opened anew.
+ * The first lines of the input are the log, whatever they are. The others are
+ * appended as entries, and then entries are labelled, named and removed again.
+ * What was there stays, byte by byte; what is new is spelled as JSON.stringify
+ * does; and the session in use has the same content as one that is opened
+ * again.
  */
 #include "reference.h"
 #include "world.h"
@@ -21,7 +22,9 @@ static bool fine(int rc)
 	       rc == GROVE_ECONFLICT || rc == GROVE_ENOTSUP;
 }
 
-/* Images go to files, and there is no place for them: the end of this session. */
+/*
+ * Returns true if the session has failed: images go to files, and here there is no place for them.
+ */
 static bool latched(const struct grove_session *s)
 {
 	return s->writing.latch != NULL;
@@ -31,8 +34,9 @@ static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct gr
 			      const char *step, unsigned but)
 {
 	/*
-	 * An entry that was there already is the leaf of this handle alone; and Claude's
-	 * rules may find another conversation than the one that is being written.
+	 * If an entry that was there already is the leaf, it is so for this handle
+	 * alone; and Claude's rules may find another conversation than the one that is
+	 * being written.
 	 */
 	unsigned what = s->leaf.apart || s->image->model.chain ? TELL_LINES : TELL_LINES | TELL_LEAF;
 	struct grove_buf x = world_tell(s, what | but), y;
@@ -46,7 +50,9 @@ static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct gr
 	same_bytes(&x, &y, step);
 }
 
-/* Behind the first `len` bytes, and the line end that they may lack, are canonical lines. */
+/*
+ * Checks that only canonical lines were added (and the newline that the last line may have lacked).
+ */
 static void only_added(struct grove_store *st, const struct grove_buf *before)
 {
 	struct grove_slice now = text_store_text(st);
@@ -62,7 +68,7 @@ static void only_added(struct grove_store *st, const struct grove_buf *before)
 
 		CHECK(lf != NULL);
 		n = (size_t)(lf - p);
-		/* a line that ends what an unfinished one began is no value */
+		/* a line that completes an unfinished one is not a value by itself */
 		if (ref_is_document(p, n)) {
 			grove__buf_clear(&b);
 			CHECK(!grove__json_put_canonical(&b, grove__slice(p, n)));
@@ -140,7 +146,7 @@ static void change(struct grove *g, struct grove_store *st, struct grove_session
 	CHECK(fine(grove_session_set_name(s, "a \"name\"", GROVE_NAME_BY_USER, NULL)) || latched(s));
 	as_if_opened_anew(g, st, s, "name", 0);
 	CHECK(fine(grove_session_forget(s, some_id(s, chance >> 16, &id), NULL)) || latched(s));
-	/* where there is no header, that may have been the entry that told the directory */
+	/* without a header, that may have been the entry that named the directory */
 	as_if_opened_anew(g, st, s, "forget", !grove__dialect_has_header(s->at.dialect) ? TELL_NO_CWD : 0);
 	grove__buf_release(&before);
 	grove__buf_release(&id);
@@ -167,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 		append(st, s, grove__slice(p, (size_t)((lf ? lf : end) - p)));
 		p = lf ? lf + 1 : end;
-		/* somewhere on the way, and at the end */
+		/* now and then on the way, and at the end */
 		if (p == end || n == 11 || (chance >> 48) % 12 == (uint64_t)n)
 			as_if_opened_anew(g, st, s, "append", 0);
 	}

@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/ice.c: a file that is written once and then damaged, in memory.
+ * tests/fuzz/ice.c: a file in memory that is written once and then damaged.
  */
 #include "ice.h"
 

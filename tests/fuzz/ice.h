@@ -1,9 +1,9 @@
 /*
- * tests/fuzz/ice.h: a file that is written once and then damaged, in memory.
+ * tests/fuzz/ice.h: a file in memory that is written once and then damaged.
  *
- * As freezing leaves it: most of it was never written, and is 0. There is one at a
- * time, at the same addresses: to give back the pages that were touched takes a
- * hundredth of the time that it takes to fill megabytes with zeros.
+ * It is like a cache file: most of it was never written, and is 0. There is only
+ * one at a time, always at the same addresses: giving back the pages that were
+ * touched takes a hundredth of the time of filling megabytes with zeros.
  */
 #ifndef TESTS_FUZZ_ICE_H
 #define TESTS_FUZZ_ICE_H
@@ -23,22 +23,22 @@ struct ice {
 };
 
 void ice_init(struct ice *f);
-/* Write, as grove__ice_fn does; 0. */
+/* Writes like grove__ice_fn; returns 0. */
 int ice_put(struct ice *f, uint64_t at, const void *ptr, size_t len);
-/* Nothing more is written: the sanitizer is told where the file ends. */
+/* Nothing more will be written: tells the sanitizer where the file ends. */
 void ice_end(struct ice *f);
 void ice_melt(struct ice *f);
 
-/* A chance that follows from another one. */
+/* Returns a new random number, computed from the last one. */
 static inline uint64_t ice_chance(uint64_t *chance)
 {
 	*chance = *chance * 6364136223846793005u + 1442695040888963407u;
 	return *chance >> 24;
 }
 
-/* A word that a number might be mistaken in: very large, small, or close to `near`. */
+/* Returns a word that is likely to be wrong as a number: very large, small, or close to `near`. */
 uint32_t ice_word(uint64_t *chance, size_t near);
-/* Overwrite one word of the pieces with these numbers; false if they have none. */
+/* Overwrites one word of the pieces with these numbers; false if they have none. */
 bool ice_poison(struct ice *f, uint64_t *chance, size_t from, size_t until, size_t near);
 
 #endif

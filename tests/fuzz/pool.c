@@ -1,15 +1,15 @@
 /*
- * tests/fuzz/pool.c: large buffers are used again.
+ * tests/fuzz/pool.c: reuses large buffers.
  *
- * Loading a session takes buffers of megabytes, of which a small input needs a
- * page. The address sanitizer maps and unmaps each of them, and that takes ten
- * times as long as the load. So the programs that search keep theirs; the linker
- * leads all allocations of the library here. Small ones stay the sanitizer's,
- * and so do all when known inputs are replayed.
+ * Loading a session takes buffers of megabytes, of which a small input needs only a
+ * page. The address sanitizer maps and unmaps each of them, which takes ten times
+ * as long as loading. So the programs that search for inputs keep theirs: the
+ * linker redirects all allocations of the library to this file. Small blocks are
+ * still the sanitizer's, and so are all blocks when known inputs are replayed.
  *
  * Blocks lie one behind the other in one mapping, the small ones first, so that an
- * address tells the block. The sanitizer is told what may be touched: nothing for
- * a while behind what was asked for, and not the beginning of a block that is free.
+ * address identifies its block. The sanitizer is told what must not be touched:
+ * some space behind what was asked for, and the beginning of a block that is free.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,10 @@
 #define LARGE ((size_t)32 << 10)
 #define CLASSES 3
 #define BLOCKS 64
-/* Forbidding all of a block would take as long as its pages do. */
+/*
+ * Only so much is protected, since protecting a whole block would take as long as mapping its
+ * pages.
+ */
 #define BEHIND ((size_t)4 << 10)
 #define BEGINNING ((size_t)16 << 10)
 
@@ -31,13 +34,13 @@ void *__wrap_malloc(size_t len);
 void *__wrap_realloc(void *p, size_t len);
 void __wrap_free(void *p);
 
-/* What blocks have room for; each has something behind it that nobody may touch. */
+/* The sizes of blocks; behind each there is some space that nobody may touch. */
 static const size_t room[CLASSES] = { (size_t)1 << 19, (size_t)2 << 20, (size_t)8 << 20 };
 static const unsigned first[CLASSES + 1] = { 0, 32, 52, BLOCKS };
 
 static char *blocks;
 static size_t total;
-static size_t used[BLOCKS];          /* bytes that were asked for; 0: free */
+static size_t used[BLOCKS];          /* bytes that were asked for; 0: the block is free */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static char *block_at(unsigned i, size_t *cap)
@@ -58,7 +61,7 @@ static bool is_ours(const void *p)
 	return blocks && (const char *)p >= blocks && (const char *)p < blocks + total;
 }
 
-/* The number of a block that begins at `p`. */
+/* Returns the number of the block that begins at `p`. */
 static unsigned block_of(const void *p)
 {
 	size_t at = (size_t)((const char *)p - blocks);
@@ -80,7 +83,7 @@ static void map_all(void)
 	CHECK(blocks != MAP_FAILED);
 }
 
-/* One that is free and large enough; NULL if there is none. */
+/* Returns a free block that is large enough; NULL if there is none. */
 static void *take(size_t len)
 {
 	size_t cap;

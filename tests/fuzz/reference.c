@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/reference.c: JSON, slowly and simply.
+ * tests/fuzz/reference.c: a slow and simple JSON parser.
  */
 #include "reference.h"
 
@@ -106,7 +106,7 @@ static bool string(struct at *a)
 	return false;
 }
 
-/* A value begins here, in `parent`, behind a key or not. Its number. */
+/* Begins a value here, in `parent`, with a key or without one. Returns its number. */
 static size_t begin(struct at *a, size_t parent, size_t key_off, size_t key_len)
 {
 	struct ref *r = a->r;
@@ -147,7 +147,7 @@ static bool key(struct at *a, size_t *off, size_t *len)
 	return take(a, ':');
 }
 
-/* One value with all that is in it; `open` is the container we are in. */
+/* Reads one value with everything in it; `open` is the container that is being read. */
 static bool value(struct at *a)
 {
 	struct ref *r = a->r;
@@ -174,7 +174,7 @@ static bool value(struct at *a)
 		} else if (!scalar(a)) {
 			return false;
 		}
-		/* a value has ended, and maybe those around it */
+		/* a value has ended, and perhaps those around it */
 		for (;;) {
 			r->nodes[me].len = a->i - r->nodes[me].off;
 			r->nodes[me].next = r->nr;
@@ -237,7 +237,7 @@ static size_t put(char *out, uint32_t c)
 	return 4;
 }
 
-/* One character of UTF-8 by the rules of the web: U+FFFD for each maximal part that is none. */
+/* Decodes one UTF-8 character by the rules of the web: U+FFFD for each maximal invalid part. */
 static uint32_t decode(const char *p, size_t len, size_t *used)
 {
 	unsigned char first = (unsigned char)p[0], low = 0x80, high = 0xbf;

@@ -1,9 +1,9 @@
 /*
- * tests/fuzz/replay.c: run a fuzz target on inputs that are known.
+ * tests/fuzz/replay.c: runs a fuzz target on known inputs.
  *
- * fuzz_TARGET PATH…: each file, and each *.jsonl below each directory, also those inside
- * golden cases. Paths that do not exist are passed over. A failure ends the program, and
- * the last line names the input.
+ * fuzz_TARGET PATH…: runs each file, and each *.jsonl below each directory, also those
+ * inside golden cases. Paths that do not exist are skipped. A failure ends the program,
+ * and the last line names the input.
  */
 #include "fuzz.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the sanitizers, which end the program without a signal. */
+/* A function of the sanitizers, which end the program without a signal. */
 void __sanitizer_set_death_callback(void (*fn)(void)) __attribute__((weak));
 
 static const char *input;
@@ -48,8 +48,8 @@ static bool ends_with(const char *s, size_t n, const char *end)
 }
 
 /*
- * The parts of a case whose names end in .jsonl (tests/lib/golden_case.py). Those that are written
- * otherwise than as text are left out.
+ * Runs the parts of a golden case whose names end in .jsonl (tests/lib/golden_case.py). Parts that
+ * are not written as plain text are left out.
  */
 static void run_parts(const char *text, size_t len)
 {
@@ -93,7 +93,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	size_t n = strlen(path);
 	bool is_case = ends_with(path, n, ".case"), known = is_case || ends_with(path, n, ".jsonl");
 
-	/* a target is to be quick: what is large belongs to other tests, unless it is named */
+	/* a target must be quick: large files belong to other tests, unless they are named */
 	if (type == FTW_F && (!ftw->level || (known && st->st_size <= 256 << 10)))
 		run_file(path, is_case);
 	return 0;

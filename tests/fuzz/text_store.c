@@ -1,9 +1,9 @@
 /*
- * tests/fuzz/text_store.c: a store of one log that is a text, as a file is.
+ * tests/fuzz/text_store.c: a store with one log, which is a text, as in a file.
  *
- * Positions are bytes, a last line may lack its end, and lines may be longer
- * than what is read at once: what the file store has and the memory store has
- * not, without a disk.
+ * Positions are bytes, the last line may lack its newline, and lines may be
+ * longer than what is read at once: everything in which the file store differs
+ * from the memory store, without a disk.
  */
 #include "world.h"
 
@@ -14,12 +14,12 @@
 struct text_store {
 	struct grove_store base;
 	struct grove_buf text;
-	size_t shown;          /* so much of it is there yet */
-	size_t window;         /* so much is read at once; 0: what the caller has room for */
+	size_t shown;          /* so much of it has been written yet */
+	size_t window;         /* so much is read at once; 0: as much as the caller has space for */
 	uint64_t generation;
 	int64_t time_ns;
 	struct grove_store *beside;
-	unsigned made;         /* somebody said that there is to be a log */
+	unsigned made;         /* somebody has created the log */
 };
 
 static struct text_store *of(struct grove_store_log *log)
@@ -67,7 +67,7 @@ static int text_read(struct grove_store_log *log, uint64_t pos, uint64_t until, 
 	run->pos = run->next = pos;
 	if (until > t->shown || pos > until)
 		return grove__fail(d, GROVE_ESTALE, NULL, "became shorter");
-	/* who asks for a few bytes gets them */
+	/* a caller that asks for a few bytes gets them */
 	if (t->window && cap > t->window && cap >= 1024)
 		cap = t->window;
 	n = until - pos < cap ? (size_t)(until - pos) : cap;
@@ -210,7 +210,7 @@ static int text_meta_put(struct grove_store_log *log, const char *name, struct g
 	return 0;
 }
 
-/* What is attached goes to a store that can keep it. */
+/* Attachments go to a store that can keep them. */
 static struct grove_store *beside(struct grove_store *st)
 {
 	struct text_store *t = (struct text_store *)st;

@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/world.c: a world in memory.
+ * tests/fuzz/world.c: an environment in memory.
  */
 #include "world.h"
 
@@ -11,9 +11,9 @@
 #include "../lib/calls.h"
 
 /*
- * Time stands still, and chance is the same for all: what two sessions say can
- * be compared, and an input does the same whenever it is tried. The linker puts
- * these in the place of those in sys/clock.c.
+ * The clock does not move, and random numbers are always the same: so what two
+ * sessions contain can be compared, and an input always does the same. The
+ * linker uses these functions in place of those in sys/clock.c.
  */
 int64_t __wrap_grove__sys_now_ms(void);
 void __wrap_grove__sys_random(void *buf, size_t len);
@@ -116,7 +116,7 @@ struct grove_session *world_open(struct grove *g, struct grove_store *st, unsign
 	*rc = grove__session_open(g, &at, flags, s, &d);
 	if (!*rc)
 		return s;
-	/* a file may be no session; nothing else can go wrong here */
+	/* a file may not be a session; nothing else can go wrong here */
 	CHECK(*rc == GROVE_EDAMAGED);
 	CHECK(d.code == *rc && d.message[0]);
 	grove_session_close(s);
@@ -139,7 +139,7 @@ void same_bytes(struct grove_buf *a, struct grove_buf *b, const char *what)
 	grove__buf_release(b);
 }
 
-/* Each entry stands in one list of children; those of no tree in none. */
+/* Each entry is in one list of children; those that are outside of the tree are in none. */
 static void tell_children(struct grove_view *v, struct grove_buf *out)
 {
 	uint32_t nr = grove_view_count(v), *list;
@@ -200,9 +200,9 @@ struct grove_buf world_tell(struct grove_session *s, unsigned what)
 				       i, e.parent, e.id ? e.id : "-", e.label ? e.label : "-",
 				       (long long)e.time, (long long)e.label_time, (int)e.kind,
 				       (int)e.role, e.flags, (unsigned long long)e.line));
-		/* an id with U+0000 in it cannot be asked for */
+		/* it is not possible to ask for an id that contains U+0000 */
 		if (e.id && !(e.flags & GROVE_ENTRY_SUPERSEDED) && strlen(e.id) == grove__spine_name(e.id).len)
-			/* metadata may stand under the id of the entry that it is about */
+			/* metadata may have the id of the entry that it is about */
 			CHECK(find_row(v, e.id) == i || grove__spine_flags(v->image->spine, i) & ROW_ASIDE);
 		if (!(what & TELL_LINES))
 			continue;
@@ -265,7 +265,7 @@ void world_ask(struct grove_session *s)
 		grove_view_context(v, &forms[i], sink);
 	grove_view_unref(v);
 	grove__buf_release(&line);
-	/* and it goes on, in the room that was kept */
+	/* and it continues, in the space that was kept */
 	grove_session_append(s, grove_str("{\"role\":\"user\",\"content\":\"more\"}"), NULL, NULL);
 	grove_session_append_label(s, grove_session_leaf(s) ? grove_session_leaf(s) : "x", "here", NULL, NULL);
 }

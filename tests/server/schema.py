@@ -1,4 +1,4 @@
-"""What the server's OpenAPI document says of JSON, and docs/openapi.json, where it is recorded."""
+"""Checks JSON against the server's OpenAPI document; docs/openapi.json is a record of that document."""
 import json
 import pathlib
 
@@ -9,7 +9,7 @@ TYPES = {"string": str, "boolean": bool, "array": list, "object": dict, "number"
 
 
 def check(value, schema, document, where):
-    """A validator for as much of JSON Schema as the document uses."""
+    """Checks a value against a schema; supports as much of JSON Schema as the document uses."""
     if value is None and schema.get("nullable"):
         return
     if "$ref" in schema:
@@ -42,7 +42,9 @@ def check(value, schema, document, where):
 
 
 def written(value, indent=0, before=0):
-    """JSON in which what fits into a line stands in one; `before` columns are taken already."""
+    """Returns JSON in which each value that fits into a line is written on one line;
+    `before` columns are taken already.
+    """
     short = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, (dict, list)) or not value or indent + before + len(short) < WIDTH:
         return short
@@ -55,5 +57,5 @@ def written(value, indent=0, before=0):
 
 
 def recorded(document):
-    """The text of the record: the document without the version, which changes with every release."""
+    """Returns the text of the record: the document without the version, which changes with every release."""
     return written({**document, "info": {**document["info"], "version": "0"}}) + "\n"

@@ -32,9 +32,10 @@ class Stream:
 
     def next(self, live=False):
         """
-        The next event: its kind and its data. None at the end of the stream. Who has the session open
-        is left out unless `live` asks for it: that may be any program that a test runs. Comments keep
-        an idle connection open, so the socket's own timeout does not end the wait for an event.
+        Returns the next event: its kind and its data, or None at the end of the stream. Events about
+        who has the session open are skipped unless `live` asks for them: any program that a test runs
+        may cause one. Comments keep an idle connection open, so the socket's own timeout does not end
+        the wait for an event.
         """
         kind, data = None, None
         until = time.monotonic() + 90
@@ -57,12 +58,12 @@ class Stream:
                 return kind, data
 
     def begun(self):
-        """It listens now: what the server says first has come."""
+        """Waits until the stream is listening: until the server's first line has come."""
         assert self.r.readline().startswith(b":")
         return self
 
     def appended(self, nr):
-        """The ids of so many entries, in however many events."""
+        """Returns the ids of that many entries, in however many events they come."""
         ids = []
         while len(ids) < nr:
             kind, data = self.next()

@@ -1,4 +1,4 @@
-"""A server in a place of its own, and ways to ask it: as a program, or byte by byte."""
+"""A server with its own directories, and ways to send it requests: as a program, or byte by byte."""
 import http.client
 import json
 import os
@@ -27,7 +27,7 @@ class Answer:
 
     @property
     def code(self):
-        """The error's code; None if it is none."""
+        """Returns the error's code, or None if there is no error."""
         try:
             return self.json["error"]["code"]
         except (ValueError, KeyError, TypeError):
@@ -111,7 +111,7 @@ class Server:
         return self.process.returncode
 
     def ask(self, method, path, body=None, headers=None, plain=False):
-        """One request. What changes something gets the headers that it needs, unless `plain`."""
+        """Sends one request. A request that changes something gets the headers that it needs, unless `plain`."""
         all_headers = {"Host": self.host}
         if method not in ("GET", "HEAD") and not plain:
             all_headers.update({"Origin": f"http://{self.host}", "X-Grove": "1"})
@@ -141,7 +141,7 @@ class Server:
         return self.ask("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
     def raw(self, data, wait=3.0, pause=None):
-        """Sends bytes, and returns what comes until the other side closes or `wait` is over."""
+        """Sends bytes, and returns what comes until the other side closes or `wait` seconds are over."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
             got = b""
             try:
@@ -175,7 +175,7 @@ def assistant(text):
 
 
 class Suite:
-    """Cases are functions whose names are sentences; each gets a world of its own."""
+    """Cases are functions whose names are sentences; each gets a World of its own."""
 
     def __init__(self):
         self.cases = []
@@ -199,7 +199,7 @@ class Suite:
             why = None
             try:
                 fn(world)
-            except Exception as e:  # a case that breaks off is one that fails
+            except Exception as e:  # a case that raises an exception has failed
                 import traceback
                 why = "".join(traceback.format_exception(e)[-3:])
             try:

@@ -1,4 +1,10 @@
-// The official clients talk to `grove mcp`: the one of the revisions that begin with a
+// Connects the official clients with `grove mcp`: the client for the revisions that begin with a
+// handshake, and the one for 2026-07-28, which has none. They check every answer against the
+// protocol's own schemas.
+//
+//   official.mjs GROVE PACKAGES
+//
+// PACKAGES has the clients in node_modules. The sessions are those of $HOME.
 // handshake, and the one of 2026-07-28, which has none. They check every answer against
 // the protocol's own schemas.
 //
@@ -83,7 +89,7 @@ async function talk(which, client, transport, version) {
   await check(`${which}: a call can be cancelled`, async () => {
     const stop = new AbortController()
     const options = { signal: stop.signal }
-    // the later client has lost the argument in between
+    // since then the later client has lost this argument
     const asked = client.callTool({ name: 'list_sessions', arguments: {} }, ...(version < '2026' ? [undefined, options] : [options]))
     stop.abort()
     await assert.rejects(asked)

@@ -1,4 +1,4 @@
-"""`grove mcp` on the other end of a pipe, and sessions for it to read."""
+"""Runs `grove mcp` at the other end of a pipe, with sessions for it to read."""
 import json
 import os
 import pathlib
@@ -27,7 +27,7 @@ class World(scratch.Scratch):
         return out.decode()
 
     def session(self, messages, dialect="pi"):
-        """A session with these messages, (role, text); returns its path."""
+        """Creates a session with these messages, each (role, text); returns its path."""
         made = json.loads(self.run_grove("new", "--dialect", dialect, "--cwd", str(self.work), "--json",
                                          *(["--now"] if dialect == "pi" else [])))
         lines = [json.dumps({"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]})
@@ -56,7 +56,7 @@ class Server:
         self.write(json.dumps(message).encode() + b"\n")
 
     def line(self, seconds=30):
-        """The next line, or None if there is none in time or at all."""
+        """Returns the next line, or None if none comes in time or at all."""
         end = time.monotonic() + seconds
         while b"\n" not in self.buffer:
             if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
@@ -86,7 +86,7 @@ class Server:
         return answer
 
     def call(self, tool, **args):
-        """The text that a tool answers with, and whether it failed."""
+        """Returns the text of a tool's answer, and whether the tool failed."""
         result = self.ask("tools/call", {"name": tool, "arguments": args})["result"]
         assert [c["type"] for c in result["content"]] == ["text"]
         return result["content"][0]["text"], result["isError"]
@@ -104,7 +104,7 @@ class Server:
 
 
 def run(cases, grove):
-    """Each case is a function of a world of its own. Prints TAP."""
+    """Runs each case, a function, with a world of its own. Prints TAP."""
     failed = 0
     for nr, case in enumerate(cases, 1):
         world = World(grove)

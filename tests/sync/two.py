@@ -1,4 +1,4 @@
-"""Two machines: one with a server, and one that pushes to it and pulls from it."""
+"""Two machines: one runs a server, and the other pushes to it and pulls from it."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import scratch  # noqa: E402
 
 
 class Machine:
-    """A home of its own. `store` None: the agents' own directories."""
+    """A machine: a home of its own. `store` None: the agents' own directories."""
 
     def __init__(self, grove, store=None):
         self.grove = str(grove)
@@ -72,7 +72,7 @@ class Machine:
 
 
 def id_of(entry):
-    """Its id; None for what only says where the leaf is, and for metadata."""
+    """Returns the entry's id; None if it only stores the leaf, or is metadata."""
     if entry.get("customType") == "grove.leaf":
         return None
     return entry.get("uuid") if "sessionId" in entry or "uuid" in entry else entry.get("id")
@@ -83,7 +83,7 @@ def parent_of(entry):
 
 
 def is_above(entries, old, new):
-    """Is `old` the entry `new`, or above it?"""
+    """Returns whether `old` is the entry `new` or one of its ancestors."""
     parents = {(e.get("uuid") or e.get("id")): parent_of(e) for e in entries}
     while new and new != old:
         new = parents.get(new)

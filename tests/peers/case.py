@@ -111,14 +111,12 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     wrong = differing(theirs, ours)
     if not wrong:
         return
-    # A peer that ended or hung gave no answer at all: whatever caused this concerns every
-    # question.
+    # A peer that ended or hung gave no answer at all: whatever caused this concerns every question.
     silent = all(is_error(theirs.get(question)) for question in wrong)
     mends = [k for k in knowns if k.mend and (silent or k.concerns(wrong)) and k.mend(file.copy())]
     excuses = [k for k in knowns if k.excuses]
     left = excused(place, file, excuses, wrong, theirs, ours, [])
-    # First each mend alone, then all that concern a question: a file may be unusual in
-    # several ways.
+    # First each mend alone, then all that concern a question: a file may be unusual in several ways.
     together = [[k for k in mends if k.concerns([question])] for question in sorted(left)]
     groups = [[k] for k in mends] + [group for group in together if len(group) > 1]
     if silent and mends:

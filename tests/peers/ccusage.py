@@ -73,8 +73,7 @@ def spend(file, rng):
             record["isApiErrorMessage"] = True
 
 
-# Shapes of replies that only matter to readers of conversations; spend() makes those that
-# matter here.
+# Shapes of replies that only matter to readers of conversations; spend() makes those that matter here.
 UNBILLED = ("again_later", "odd_reply", "odd_record")
 
 

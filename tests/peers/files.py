@@ -10,8 +10,7 @@ WORDS = ("look at the parser and fix it now please why does this test fail on ma
          "naïve 日本語 日本 emoji 🙂 tab\there quote\"d back\\slash <tag> &amp; `tick` %s").split(" ")
 ODD_TEXTS = ("", " ", "\n", "a\nb\r\nc", "\u2028", "\ud83d", "\x7f", "null", "0", "[object Object]",
              "<summary>\n\nx\n</summary>", "```\ncode\n```", "- item\n\n- item", "<command-name>/x</command-name>")
-# Long ago, so that times from the test run itself can be distinguished from
-# these.
+# Long ago, so that times from the test run itself can be distinguished from these.
 START = datetime.datetime(2024, 3, 1, 9, 0, tzinfo=datetime.timezone.utc)
 
 

@@ -23,8 +23,7 @@ def place(grove, found, book):
     home = at.scratch.root / "theirs"
     at.theirs = home / FOLDER
     at.theirs.mkdir(parents=True)
-    # It has its own home, because it notes there which session a terminal used
-    # last.
+    # It has its own home, because it notes there which session a terminal used last.
     at.start([found.path(packages.BUN), str(HERE / "omp.ts"), found.path(packages.OMP)], HOME=str(home))
     return at
 

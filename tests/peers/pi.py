@@ -403,8 +403,7 @@ def same_reading(at, path, what):
     lines = path.read_bytes()
     leaves = []
     theirs, ours = ask_pi(at, path, leaves), ask_grove(at, path, leaves)
-    # grove ends at the parent of the entry that stores a moved leaf, pi at that entry
-    # itself.
+    # grove ends at the parent of the entry that stores a moved leaf, pi at that entry itself.
     last = entries_of(path)[-1]
     if last.get("customType") == "grove.leaf" and theirs["leaf"] == last["id"]:
         theirs["leaf"] = last["parentId"]
@@ -415,8 +414,7 @@ def same_reading(at, path, what):
             raise case.Different(f"{q} after {what}", theirs[q], ours[q], lines)
 
 
-# Normal for random operations: calls have no results, and branches grow side by
-# side.
+# Normal for random operations: calls have no results, and branches grow side by side.
 ALLOWED = ("unpaired-call", "unpaired-result", "concurrent")
 
 

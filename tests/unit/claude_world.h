@@ -46,7 +46,7 @@ static inline void world_release(struct world *w)
 	grove__arena_release(&w->tmp);
 }
 
-/* Scan a line; the copy that the row points into lives in the arena. */
+/* Scans a line; the row points into a copy that is in the arena. */
 static inline const char *world_scan(struct world *w, struct grove_slice line,
 				     struct grove__json_line *l, struct grove__claude_row *row)
 {
@@ -119,7 +119,7 @@ static inline void world_fill(struct world *w, const char *const *lines, size_t 
 	}
 }
 
-/* The conversation as "uuid uuid …". */
+/* Returns the conversation as "uuid uuid …". */
 static inline char *world_said(struct world *w)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

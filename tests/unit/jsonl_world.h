@@ -72,7 +72,7 @@ static inline void check(struct world *w, int rc, int code, const char *what, in
 			 w->d.message);
 }
 
-/* As the last call said. */
+/* Asserts the message and the path of the last error. */
 static inline void said(struct world *w, const char *words, const char *path)
 {
 	if (!strstr(w->d.message, words))
@@ -102,7 +102,7 @@ static inline int look(struct world *w)
 	return grove__log_stat(w->log, &w->stat, &w->d);
 }
 
-/* A file of these bytes, open for writing. */
+/* Creates a file of these bytes, open for writing. */
 static inline void have(struct world *w, const char *text)
 {
 	grove__log_close(w->log);
@@ -113,12 +113,12 @@ static inline void have(struct world *w, const char *text)
 /* ----------------------------------------------------------------- faults */
 
 /*
- * Which calls fail: the `nth` (from 1; 0: all) of those named `call` (NULL: of
- * any name), with `err`. Before it fails or not, `meanwhile` may do something.
+ * Which calls fail: the `nth` (from 1; 0: all) of those named `call` (NULL: any
+ * name), with `err`. Before the call, `meanwhile` may do something.
  */
 static struct {
 	const char *call;
-	int nth, err, err_after;  /* err_after: the calls behind the nth fail with this */
+	int nth, err, err_after;  /* err_after: the calls after the nth fail with this */
 	void (*meanwhile)(void *payload);
 	void *payload;
 	int seen;
@@ -150,7 +150,7 @@ static inline void fail_at(const char *call, int nth, int err)
 	grove__sys_fault = on_call;
 }
 
-/* How many calls there were; none fails any more. */
+/* Returns how many calls there were; from now on none fails. */
 static inline int calm(void)
 {
 	grove__sys_fault = NULL;
@@ -178,7 +178,7 @@ static inline void replace_file(struct world *w, const char *text)
 	assert_int_equal(rename(temp, w->path), 0);
 }
 
-/* The rights of nobody, where we are root: for whom nothing is forbidden. */
+/* Acts as the user nobody if the program runs as root, to whom nothing is forbidden. */
 static inline void be_nobody(void)
 {
 	if (!geteuid())

@@ -30,7 +30,7 @@ struct entry {
 	char text[400];
 	/* 0 user, 1 assistant, 2 a call, 3 a result, 4 compaction, 5 a title, 6 a label */
 	int kind;
-	int kept;                    /* of a compaction: the entry it keeps from, -1: none */
+	int kept;                    /* for a compaction: the first entry that it keeps; -1: none */
 };
 
 struct session {
@@ -43,7 +43,7 @@ struct session {
 
 struct place {
 	char dir[400], cache[500], db[600];
-	char store[600];             /* a directory, until a test takes something else */
+	char store[600];             /* a directory, unless a test chooses another store */
 	char other[600];             /* another store; empty: none */
 	struct session s[SESSIONS];
 	struct chance c;
@@ -110,7 +110,7 @@ static inline void random_text(struct place *p, char *out, size_t cap)
 	out[0] = '\0';
 	for (size_t i = 0; i < nr; i++) {
 		const char *w = vocabulary[chance_below(&p->c, VOCABULARY)];
-		/* without anything between, a capital would begin a part of an identifier */
+		/* with nothing in between, a capital would begin a new part of an identifier */
 		bool small = *w < 'A' || *w > 'Z';
 		const char *between = chance_below(&p->c, 8) ? " " : chance_below(&p->c, 2) && small ? "" : ", ";
 
@@ -122,7 +122,7 @@ static inline void random_text(struct place *p, char *out, size_t cap)
 static inline void add_entry(struct place *p, struct session *s)
 {
 	struct entry *e = &s->entry[s->nr];
-	/* mostly below the last one, else a branch */
+	/* mostly below the last entry, otherwise a branch */
 	size_t below = !s->nr ? 0 : chance_below(&p->c, 6) ? s->nr : 1 + chance_below(&p->c, (uint32_t)s->nr);
 
 	if (s->nr == ENTRIES)
@@ -198,7 +198,7 @@ static inline int put_hit(struct grove_buf *b, const struct grove_hit *h)
 	return rc ? rc : grove__buf_add_char(b, '\n');
 }
 
-/* The hits, a line each. */
+/* Writes the hits, one per line. */
 static inline int ask(struct grove_search *s, const char *query, const struct grove_search_options *opt,
 	       struct grove_buf *b)
 {
@@ -235,7 +235,7 @@ static inline struct grove_buf answer(const struct place *p, bool cached, unsign
 		grove_search_error(s, &why);
 		fail_msg("%s: %d %s", query, rc, why.message);
 	}
-	/* what is looked through instead would be found as well */
+	/* a search without the index would find the same */
 	if (cached && !flags && p->indexed && (!s->index || s->alone))
 		fail_msg("%s: the index was not asked", query);
 	grove_search_close(s);
@@ -266,7 +266,7 @@ static inline size_t lines_of(const struct grove_buf *b)
 	return nr;
 }
 
-/* What is left out because another session says the same at the same time. */
+/* Returns how many hits are left out because another session has the same text at the same time. */
 static inline size_t copies_of(const struct grove_buf *b)
 {
 	size_t nr = 0;
@@ -281,7 +281,7 @@ static inline bool is_plain(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* The end of a text before a word, and the beginning of one behind it: as the vocabulary may spell them. */
+/* Return true if a word may begin at `p`, and if one may end before it, as the search sees words. */
 static inline bool parted_before(const char *text, const char *p)
 {
 	size_t n = (size_t)(p - text);
@@ -297,7 +297,7 @@ static inline bool parted_behind(const char *p)
 	return !is_plain(*p) && ((unsigned char)*p & 0xfe) != 0xd0 && strncmp(p, "\\u0061", 6) != 0;
 }
 
-/* Written without any of the code that is tested: does a text have an ASCII word? */
+/* Returns true if a text contains an ASCII word; uses none of the code that is tested. */
 static inline bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -338,7 +338,7 @@ static inline void random_query(struct place *p, char *out, size_t cap)
 		at += (size_t)snprintf(out + at, cap - at, "%s%s%s", i ? " " : "",
 				       i && !chance_below(&p->c, 4) ? "-" : "",
 				       words[chance_below(&p->c, sizeof(words) / sizeof(*words))]);
-	/* a space after the last word: it is no prefix */
+	/* a space after the last word means that it is not a prefix */
 	if (!chance_below(&p->c, 3))
 		snprintf(out + at, cap - at, " ");
 }
@@ -391,7 +391,7 @@ static inline void grow(struct place *p, struct session *s)
 	grove__buf_release(&b);
 }
 
-/* Another text of the same length, in its place, and the file's time as it was. */
+/* Replaces the text by another one of the same length, in place, and keeps the file's time. */
 static inline void change_in_place(struct place *p, struct session *s)
 {
 	struct entry *e = &s->entry[chance_below(&p->c, (uint32_t)s->nr)];
@@ -424,7 +424,7 @@ static inline void tear(struct place *p, struct session *s)
 {
 	(void)p;
 	file_put(s->path, O_APPEND, "{\"type\":\"mess", 13);
-	/* its agent ends such a line before the next one */
+	/* the agent ends such a line before it writes the next one */
 	file_put(s->path, O_APPEND, "\n", 1);
 }
 

@@ -42,7 +42,7 @@ static const char *claude(const struct world *w, const char *name)
 struct remote {
 	const char *const *lines;
 	size_t nr, next;
-	int fails;             /* with this, behind the last line */
+	int fails;             /* the error after the last line */
 	int persisted;
 };
 
@@ -110,7 +110,7 @@ static void a_session_that_is_not_there_yet_is_made(void **state)
 	assert_file(path, ONE "\n" TWO "\n");
 	assert_mode(path, 0600);
 	assert_mode(dir, 0700);
-	/* unless it is to be new, another one takes its place */
+	/* another session replaces it, unless it must be new */
 	r.next = 0;
 	r.lines = &two[1];
 	r.nr = 1;
@@ -262,7 +262,7 @@ static void the_transcript_of_an_agent_is_a_session(void **state)
 	grove_session_close(s);
 }
 
-/* The metadata of an agent in one group and its transcript in another are one agent. */
+/* The metadata of an agent in one group and its transcript in another belong to one agent. */
 static void the_two_files_of_an_agent_find_each_other(void **state)
 {
 	struct world *w = *state;
@@ -300,7 +300,7 @@ static int on_opener(void *payload, const struct grove_opener *o)
 	struct openers *got = payload;
 
 	if (o->pid != got->pid)
-		return 0; /* this machine has other work as well */
+		return 0; /* other processes of this machine may have files open, too */
 	got->nr++;
 	got->writing += o->writing != 0;
 	if (o->session_id)
@@ -309,7 +309,7 @@ static int on_opener(void *payload, const struct grove_opener *o)
 	return 0;
 }
 
-/* A process that holds a file open until `end` is closed. */
+/* Starts a process that holds a file open until `end` is closed. */
 static pid_t holder(const char *path, int flags, int end[2])
 {
 	int ready[2];
@@ -350,7 +350,7 @@ static void openers_are_found_by_their_descriptors(void **state)
 	fd = open(path, O_RDWR);
 	got.pid = getpid();
 	OK(w, grove_opener_each(w->g, path, on_opener, &got));
-	assert_int_equal(got.nr, 0); /* we are not in our own way */
+	assert_int_equal(got.nr, 0); /* our own process is not reported */
 	close(fd);
 	got.pid = holder(path, O_WRONLY | O_APPEND, end);
 	OK(w, grove_opener_each(w->g, path, on_opener, &got));
@@ -368,7 +368,7 @@ static void openers_are_found_by_their_descriptors(void **state)
 	assert_int_equal(grove_opener_each(w->g, "nobody", on_opener, &got), GROVE_ENOTFOUND);
 }
 
-/* Claude Code opens its file for each line, and leaves a record. */
+/* Claude Code opens its file only to write a line, but leaves a record of its process. */
 static void openers_are_found_by_their_records(void **state)
 {
 	struct world *w = *state;

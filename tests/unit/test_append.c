@@ -69,7 +69,7 @@ static void every_kind_has_a_call(void **state)
 	assert_string_equal(grove_view_name(v), "N");
 	assert_int_equal(grove_view_entry(v, grove_view_count(v), &e), GROVE_ENOTFOUND);
 	grove_view_unref(v);
-	/* JSON that a caller hands in is looked at */
+	/* JSON from a caller is checked */
 	GOT(w, append_custom(s, "t", "{bad", INTO(&id)), GROVE_EJSON);
 	GOT(w, append_edit(s, "nobody", NULL, INTO(&id)), GROVE_ENOTFOUND);
 	GOT(w, grove_session_append_label(s, "nobody", "x", NULL, INTO(&id)), GROVE_ENOTFOUND);
@@ -102,7 +102,7 @@ static void a_parent_may_be_named_or_none(void **state)
 	after = file_bytes(in_world(w, "a.jsonl"));
 	assert_int_equal(before.len, after.len);
 	assert_leaf(s, id);
-	/* in the entry itself */
+	/* the parent is given in the entry itself */
 	OK(w, grove_session_append(s, text("{\"type\":\"custom\",\"customType\":\"c\",\"parentId\":\"u1\"}"), NULL, INTO(&id)));
 	snprintf(ids, sizeof(ids), "u1 %s", id);
 	assert_path(w, s, ids);
@@ -113,7 +113,7 @@ static void a_parent_may_be_named_or_none(void **state)
 	grove_session_close(s);
 }
 
-/* What an append takes in of an entry is what a reader of the file finds. */
+/* What an append knows about the entry is what a reader of the file finds. */
 static void an_append_knows_what_a_reader_finds(void **state)
 {
 	static const char *const given[] = {
@@ -203,7 +203,7 @@ static void what_is_no_entry_is_refused_with_its_place(void **state)
 	}
 	assert_file(in_world(w, "a.jsonl"), BRANCHES);
 	assert_leaf(s, "u3");
-	/* line ends between tokens are white space */
+	/* newlines between tokens are white space */
 	say(w, s, "{\n\t\"role\" : \"user\",\r\n\"content\":\"a\\nb\" }\n");
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
 	grove_session_close(s);
@@ -232,7 +232,7 @@ static void of_many_all_are_stored_or_none(void **state)
 	OK(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)));
 	snprintf(path, sizeof(path), "u1 a1 u3 %s %s %s", ids[0], ids[1], ids[2]);
 	assert_path(w, s, path);
-	/* one may be about another of the same batch */
+	/* an entry may refer to another one of the same batch */
 	json[0] = text("{\"type\":\"custom\",\"customType\":\"t\",\"id\":\"new1\"}");
 	json[1] = text("{\"type\":\"label\",\"targetId\":\"new1\",\"label\":\"here\"}");
 	json[2] = text("{\"type\":\"custom\",\"customType\":\"t\",\"parentId\":\"new1\"}");
@@ -240,7 +240,7 @@ static void of_many_all_are_stored_or_none(void **state)
 	assert_string_equal(label_of(w, s, "new1"), "here");
 	snprintf(path + strlen(path), sizeof(path) - strlen(path), " new1 %s", ids[2]);
 	assert_path(w, s, path);
-	/* none at all is all of them */
+	/* a batch of no entries succeeds */
 	OK(w, grove_session_append_many(s, NULL, 0, NULL, NULL));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 12);
 	grove_session_close(s);
@@ -286,18 +286,18 @@ static void an_id_of_the_callers_own_makes_a_retry_harmless(void **state)
 	assert_leaf(s, "mine");
 	GOT(w, grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
 	assert_story(s, GROVE_ECONFLICT, "mine");
-	/* the same words elsewhere in the tree are another entry */
+	/* the same words elsewhere in the tree would be another entry */
 	GOT(w, grove_session_append(s, text(one), &o, NULL), GROVE_ECONFLICT);
 	o.parent = "u3";
 	OK(w, grove_session_append(s, text(one), &o, NULL));
 	assert_file(in_world(w, "a.jsonl"), b.ptr);
 	grove__buf_release(&b);
-	/* a retry that comes late does not turn the conversation back */
+	/* a late retry does not move the conversation back */
 	next = user(w, s, "next");
 	say(w, s, one);
 	assert_leaf(s, next);
 	grove_session_close(s);
-	/* the handle that wrote it is gone: the same answer */
+	/* the same through a new handle, after the one that wrote it was closed */
 	s = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	assert_string_equal(say(w, s, one), "mine");
 	GOT(w, grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
@@ -317,7 +317,7 @@ static void a_retry_on_another_branch_goes_there(void **state)
 	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	say(w, s, one);
 	assert_leaf(s, "mine");
-	/* half a retry: what was lost is written, what was not is not */
+	/* a retry after half was stored writes only what is missing */
 	json[0] = text(one);
 	json[1] = text("{\"type\":\"custom\",\"customType\":\"c\",\"id\":\"second\"}");
 	OK(w, grove_session_append_many(s, json, 2, NULL, INTO(more)));
@@ -407,13 +407,13 @@ static void the_expected_number_of_lines_is_compared(void **state)
 	o.seq = 6;
 	OK(w, grove_session_append(s, json, &o, NULL));
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
-	/* it is the file that counts, not what this handle knows of it */
+	/* what is in the file counts, not what this handle knows of it */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"u1\"", "user", "foreign"));
 	o.seq = 7;
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
 	o.seq = 8;
 	OK(w, grove_session_append(s, json, &o, NULL));
-	/* a number without the flag is not looked at */
+	/* without the flag the number is ignored */
 	o.flags = 0;
 	o.seq = 1;
 	OK(w, grove_session_append(s, json, &o, NULL));
@@ -458,7 +458,7 @@ static void a_sync_that_fails_is_told_and_latched(void **state)
 	grove_session_close(s);
 }
 
-/* Somebody comes in before our write, so that the file must be read again, which fails. */
+/* Another writer appends before our write, so that the file must be read again, which fails. */
 static const char *meddled;
 
 static int meddle_and_break(const char *call)
@@ -502,7 +502,7 @@ static void a_moved_leaf_lives_in_its_handle(void **state)
 	t = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_READ);
 	assert_leaf(t, "u3");
 	grove_session_close(t);
-	/* it survives what others append */
+	/* the leaf stays when others append */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"u3\"", "user", "x"));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_leaf(s, "a2");
@@ -529,14 +529,14 @@ static void a_persisted_leaf_is_where_every_reader_lands(void **state)
 	t = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	assert_leaf(t, "a2");
 	assert_path(w, t, "u1 a1 u2 a2");
-	/* the mark stands for its parent: moving there again writes nothing */
+	/* the line that stores the leaf stands for its parent: moving there again writes nothing */
 	OK(w, grove_session_set_leaf(t, "a2", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
-	/* what comes next hangs below the entry, not below the mark */
+	/* the next entry is a child of the entry, not of the line that stores the leaf */
 	id = user(w, t, "on");
 	snprintf(ids, sizeof(ids), "u1 a1 u2 a2 %s", id);
 	assert_path(w, t, ids);
-	/* to the root, and on from there */
+	/* to the root, and continues there */
 	OK(w, grove_session_set_leaf(t, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_leaf(t, NULL);
 	grove_session_close(t);
@@ -566,7 +566,7 @@ static void chains_of_leaf_marks_are_looked_through(void **state)
 	assert_int_equal(grove_view_entry(v, row(v, "m3"), &e), 0);
 	assert_true(e.flags & GROVE_ENTRY_LEAF_MARK);
 	grove_view_unref(v);
-	/* to move to a mark is to move to what it stands for */
+	/* moving to a line that stores a leaf moves to the entry for which it stands */
 	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	OK(w, grove_session_set_leaf(s, "m2", NULL, NULL));
 	assert_leaf(s, "u1");
@@ -574,7 +574,7 @@ static void chains_of_leaf_marks_are_looked_through(void **state)
 	s = session_at(w, make(w, "b.jsonl", BRANCHES MARK("m1", "null") MARK("m2", "\"m1\"")), GROVE_OPEN_READ);
 	assert_leaf(s, NULL);
 	grove_session_close(s);
-	/* somebody who does not know marks went on below one: that is the path now */
+	/* a program that does not know such lines continued below one: that is the path now */
 	s = session_at(w, make(w, "c.jsonl", BRANCHES MARK("m1", "\"u1\"")
 			       ENTRY("x", "\"m1\"", "user", "on")), GROVE_OPEN_READ);
 	assert_leaf(s, "x");
@@ -643,7 +643,7 @@ static void continue_appends_switches_or_replays(void **state)
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
 	OK(w, continue_from(s, "a1", GROVE_LEAF_PERSIST, &o, &b));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 8);
-	/* what others did counts when everybody is to see it */
+	/* when everybody is to see the move, what others wrote counts */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"a2\"", "assistant", "x"));
 	OK(w, continue_from(s, "f1", GROVE_LEAF_PERSIST, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_APPEND);
@@ -672,7 +672,7 @@ static void labels_come_and_go(void **state)
 	assert_string_equal(label_of(w, s, "u1"), "-");
 	OK(w, grove_session_append_label(s, "a1", "", NULL, NULL));
 	assert_string_equal(label_of(w, s, "a1"), "-");
-	/* a view is of its moment */
+	/* a view shows the moment at which it was made */
 	assert_int_equal(grove_view_entry(old, row(old, "u1"), &e), 0);
 	assert_string_equal(e.label, "first");
 	assert_true(e.label_time > 0);
@@ -687,8 +687,8 @@ static void labels_come_and_go(void **state)
 
 struct pair {
 	struct grove *g;
-	struct grove_session *s, *t;     /* the same session; `t` wants to be told of lines */
-	const char *first;               /* of its two entries; the other is "mine" */
+	struct grove_session *s, *t;     /* the same session; `t` asks to be told of others' lines */
+	const char *first;               /* id of the first of its two entries; the other is "mine" */
 };
 
 static const char mine[] = "{\"type\":\"message\",\"id\":\"mine\","
@@ -717,21 +717,23 @@ static void pair_close(struct pair *p)
 	grove_close(p->g);
 }
 
-/* Another moves the leaf, and goes on there. */
+/* The other handle moves the leaf, and continues there. */
 static void go_elsewhere(struct world *w, struct pair *p)
 {
 	assert_int_equal(grove_session_set_leaf(p->s, p->first, LEAF(GROVE_LEAF_PERSIST), NULL), 0);
 	user(w, p->s, "elsewhere");
 }
 
-/* Nothing is sent for an entry that is there already, so the session has to look by itself. */
+/*
+ * Nothing is written for an entry that is there already, so the session must read the log itself.
+ */
 static void a_retry_makes_its_entry_the_leaf_wherever_that_went(void **state)
 {
 	struct pair p;
 
 	pair_open(*state, &p);
 	go_elsewhere(*state, &p);
-	/* who writes nothing has no conflict with lines of another */
+	/* a handle that writes nothing has no conflict with lines of another */
 	assert_int_equal(grove_session_append(p.t, text(mine), NULL, NULL), 0);
 	assert_leaf(p.t, "mine");
 	assert_int_equal(grove_session_refresh(p.t), 0);

@@ -40,9 +40,9 @@ static struct grove_session *begin(struct world *w)
 }
 
 /*
- * A whole entry is looked at again when it is composed, and one that nests this
- * deeply needs memory for that. Without it the entry is not one that nobody knows
- * anything of: as a user's message it has to start the file.
+ * A whole entry is checked once more when it is composed, and one that is nested
+ * this deeply needs memory for that. Without the memory it must not be taken for
+ * an unknown kind of entry: as a user's message it has to create the file.
  */
 static void an_entry_is_understood_or_refused(void **state)
 {
@@ -65,7 +65,7 @@ static void an_entry_is_understood_or_refused(void **state)
 		rc = grove_session_append(s, (struct grove_slice){ json.ptr, json.len }, NULL, NULL);
 		countdown = -1;
 		refused += rc != 0;
-		/* EIO: stored, but what the log looks like now could not be read */
+		/* EIO: it was stored, but the log could not be read again */
 		assert_true(!rc || rc == GROVE_ENOMEM || rc == GROVE_EIO);
 		assert_int_equal(grove_session_pending(s), 0);
 		assert_int_equal(access(grove_session_path(s), F_OK), rc == GROVE_ENOMEM ? -1 : 0);
@@ -81,7 +81,7 @@ enum { THREADS = 8, TIMES = 20 };
 
 struct crowd {
 	struct grove_session *s;
-	bool wrong;                 /* the first thread asks for what cannot be */
+	bool wrong;                 /* the first thread appends something invalid */
 	unsigned good[THREADS], io[THREADS], json[THREADS];
 };
 
@@ -142,17 +142,20 @@ static void a_sync_that_fails_is_told_to_all_who_waited_for_it(void **state)
 	grove_session_error(c.s, &d);
 	assert_int_equal(d.code, GROVE_EIO);
 	assert_true(d.message[0] != '\0');
-	/* nobody knows what the disk has: the handle is of no more use, another one is */
+	/*
+	 * it is not known what is on the disk: this handle cannot be used any more, but another one
+	 * can
+	 */
 	GOT(w, grove_session_append(c.s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL),
 	    GROVE_EIO);
-	/* … and says again why */
+	/* … and it repeats the reason */
 	grove_session_error(c.s, &d);
 	assert_non_null(strstr(d.message, "an earlier write failed"));
 	assert_non_null(strstr(d.message, strerror(EIO)));
 	grove_session_close(c.s);
 }
 
-/* One that is refused spoils nothing for those that it waited with. */
+/* An entry that is refused does not affect those with which it waited. */
 static void each_of_those_who_wait_has_an_answer_of_its_own(void **state)
 {
 	struct world *w = *state;
@@ -173,7 +176,7 @@ static void each_of_those_who_wait_has_an_answer_of_its_own(void **state)
 /* ------------------------------------------- what happens while somebody waits */
 
 static struct {
-	const char *call;           /* the first one of these is held up, until `go` */
+	const char *call;           /* the first call with this name waits until `go` */
 	int shut;
 	sem_t there, go;
 } gate;
@@ -240,7 +243,7 @@ static void assert_appended(struct one *o)
 	assert_int_equal(o->rc, 0);
 }
 
-/* A session that moves leaves its log. Who waits for the disk has that one still. */
+/* A session that moves leaves its log. A thread that waits for the disk still uses that log. */
 static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
 {
 	struct world *w = *state;
@@ -254,7 +257,7 @@ static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
 	start(&one, s, GROVE_SYNC_ALWAYS);
 	wait_at_gate();
 	OK(w, grove_session_move(s, w->home));
-	/* what was left is closed before the next time, but for who has it still */
+	/* the old log is closed before the next move, unless a thread still uses it */
 	GOT(w, grove_session_move(s, w->cwd), GROVE_ECONFLICT);
 	open_gate();
 	assert_appended(&one);
@@ -269,7 +272,7 @@ static struct grove__append_group *waiting(struct grove_session *s)
 	return __atomic_load_n(&s->writing.group, __ATOMIC_ACQUIRE);
 }
 
-/* A, which waits for no disk, is held up with the lock; B waits for that, and C for B. */
+/* A, which does not wait for the disk, holds the lock; B waits for the lock, and C for B. */
 static void line_up(struct grove_session *s, struct one *a, struct one *b, struct one *c)
 {
 	struct grove__append_group *first;
@@ -285,7 +288,7 @@ static void line_up(struct grove_session *s, struct one *a, struct one *b, struc
 		sched_yield();
 }
 
-/* A thread that is to end does so when its line is stored, and lets nobody down. */
+/* A thread that is cancelled ends after its line was stored, and the others get their answers. */
 static void a_thread_that_waits_cannot_be_cancelled(void **state)
 {
 	struct world *w = *state;
@@ -306,7 +309,7 @@ static void a_thread_that_waits_cannot_be_cancelled(void **state)
 	grove_session_close(s);
 }
 
-/* B asks for the sync, and C is told of it. */
+/* B asks for the sync, and C gets its result. */
 static void those_who_waited_for_another_are_told_too(void **state)
 {
 	struct world *w = *state;
@@ -328,7 +331,7 @@ static void those_who_waited_for_another_are_told_too(void **state)
 
 /* ------------------------------------------------- what comes in between */
 
-static struct grove_session *quick;     /* appends right after the next look at a log */
+static struct grove_session *quick;     /* appends right after the next time the log is examined */
 
 int __real_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
 			   struct grove_detail *d);
@@ -346,7 +349,7 @@ int __wrap_grove__log_stat(struct grove_store_log *log, struct grove_store_log_s
 	return rc;
 }
 
-/* A moved leaf is followed; but a line that comes while one looks for it is told of. */
+/* A moved leaf is followed; but a line that arrives while the leaf is being read is reported. */
 static void a_line_behind_a_moved_leaf_is_told_of(void **state)
 {
 	struct world *w = *state;
@@ -370,7 +373,7 @@ static void a_line_behind_a_moved_leaf_is_told_of(void **state)
 	assert_int_equal(grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
 	assert_null(quick);
 	assert_int_equal(counts_of(w, s).entries, 3);
-	/* now it knows */
+	/* now the handle knows of the line */
 	assert_int_equal(grove_session_append(t, json, NULL, NULL), 0);
 	grove_session_close(t);
 	grove_session_close(s);

@@ -47,7 +47,7 @@ static const char *at(const struct world *w, const char *where, const char *name
 #define SRC(name) at(w, "home/.claude/projects/-w", name)
 #define ARC(name) at(w, "archive/-w", name)
 
-/* Its last state, and how many there were. */
+/* The last progress report, and how many there were. */
 static struct {
 	int calls;
 	enum grove_archive_state state;
@@ -98,7 +98,7 @@ static void assert_same(const char *a, const char *b)
 	grove__buf_release(&x);
 }
 
-/* As if it had happened long ago: a run may believe the times. */
+/* Sets an old time, so that a run may trust the file's times. */
 static void age(const char *path)
 {
 	assert_int_equal(grove__sys_set_mtime(path, 1700000000123456789), 0);
@@ -150,7 +150,7 @@ static void the_archive_has_the_time_of_the_session(void **state)
 	assert_int_equal(st.mode, 0600);
 }
 
-/* Lines that the archive had and the source has no more. */
+/* The source has lost lines that the archive had. */
 static void lost(struct world *w, const char *now, const char *before)
 {
 	struct grove_buf old = GROVE_BUF_INIT;
@@ -172,10 +172,10 @@ static void lines_that_are_gone_are_kept(void **state)
 	file_make(SRC(ID ".jsonl"), MODE ONE TWO);
 	archive(w, GROVE_ARCHIVE_NEW, 3, 0);
 	lost(w, MODE ONE, MODE ONE TWO);                /* cut off */
-	lost(w, MODE TWO, MODE ONE);                    /* another one in its place */
-	lost(w, ONE MODE TWO THREE, MODE TWO);          /* and more behind it */
+	lost(w, MODE TWO, MODE ONE);                    /* another line in its place */
+	lost(w, ONE MODE TWO THREE, MODE TWO);          /* and more lines behind it */
 	assert_int_equal(unlink(ARC(ID "/.archive.json")), 0);
-	lost(w, THREE, ONE MODE TWO THREE);             /* without the notes as well */
+	lost(w, THREE, ONE MODE TWO THREE);             /* also without the archive's notes */
 }
 
 static void an_empty_source_changes_nothing(void **state)
@@ -243,7 +243,7 @@ static void half_a_line_that_was_cut_off_is_kept(void **state)
 	lost(w, ONE, ONE "{\"type\":\n");
 }
 
-/* A machine that went down in the middle of our append. */
+/* The machine went down while grove appended to the archive. */
 static void half_a_line_in_the_archive_is_mended(void **state)
 {
 	struct world *w = *state;
@@ -305,7 +305,7 @@ static void everything_that_belongs_to_it_goes_along(void **state)
 	assert_false(is_there(ARC("memory/note.md")));
 	archive(w, GROVE_ARCHIVE_UNCHANGED, 0, 0);
 
-	/* a sub-agent goes on, a file grows, another one is new */
+	/* a sub-agent continues, a file grows, another file is new */
 	file_add(SRC(ID "/subagents/agent-a1.jsonl"), THREE);
 	file_add(SRC(ID "/tool-results/x.txt"), "ger");
 	file_make(at(w, "home/.claude/file-history/" ID, "aa@v2"), "later");
@@ -315,7 +315,7 @@ static void everything_that_belongs_to_it_goes_along(void **state)
 	assert_string_equal(last.older, "");
 }
 
-/* There is room for so many writes. */
+/* The disk has space for that many writes. */
 #define ENOUGH_ROOM 1000000
 static int writes_until;
 
@@ -359,7 +359,7 @@ static void what_the_agent_keeps_elsewhere_comes_back_whole(void **state)
 			break;
 		assert_int_equal(rc, GROVE_EFULL);
 		failed++;
-		/* it is tried again: nothing half stands in the way */
+		/* the next run is not hindered by what was half done */
 		writes_until = ENOUGH_ROOM;
 		if (!is_there(SRC(ID ".jsonl")))
 			assert_int_equal(bring_back(w), 0);
@@ -373,7 +373,7 @@ static void what_the_agent_keeps_elsewhere_comes_back_whole(void **state)
 	assert_file(first, "before");
 	assert_file(second, "later");
 
-	/* what is there stays as it is */
+	/* what is in the archive stays as it is */
 	assert_int_equal(unlink(SRC(ID ".jsonl")), 0);
 	file_make(first, "after");
 	writes_until = ENOUGH_ROOM;
@@ -403,7 +403,7 @@ static void a_file_that_changed_is_kept_as_it_was(void **state)
 	grove__buf_release(&old);
 }
 
-/* Replaced versions have a directory by the time, and it may be that of another run. */
+/* Replaced versions are kept in a directory named by the time, which may be that of another run. */
 static void what_an_earlier_run_kept_is_not_replaced(void **state)
 {
 	enum { SPAN_MS = 5000 };
@@ -460,7 +460,7 @@ static void a_file_anywhere_is_named_by_its_directory(void **state)
 	OK(w, run(w, in_world(w, "a.jsonl")));
 	assert_int_equal(last.state, GROVE_ARCHIVE_NEW);
 	assert_file(at(w, "archive/w", "a.jsonl"), BRANCHES);
-	/* the archive is not its own source */
+	/* the archive is not a source of itself */
 	OK(w, run(w, at(w, "archive/w", "a.jsonl")));
 	assert_int_equal(last.state, GROVE_ARCHIVE_FAILED);
 	assert_int_equal(last.why, GROVE_EINVAL);
@@ -480,7 +480,7 @@ static void two_files_of_one_name_do_not_meet(void **state)
 	}
 	assert_file(at(w, "archive/p", "s.jsonl"), BRANCHES);
 	assert_file(at(w, "archive/p~2", "s.jsonl"), HEADER);
-	/* a session that was moved goes on where it was */
+	/* a session that was moved continues in the same place of the archive */
 	assert_int_equal(rename(at(w, "a/p", "s"), at(w, "c/p", "s")), 0);
 	file_add(at(w, "c/p", "s"), ENTRY("u9", "null", "user", "nine"));
 	OK(w, run(w, at(w, "c/p", "s")));
@@ -606,19 +606,19 @@ static void blobs_go_along_and_are_found(void **state)
 	assert_file(at(w, "archive/-p", name), "picture");
 	archive(w, GROVE_ARCHIVE_UNCHANGED, 0, 0);
 
-	/* one that is not there is told of, and costs nothing else */
+	/* a blob that is missing is reported, and nothing else is affected */
 	snprintf(line, sizeof(line), IMAGE("u2", ), "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
 	file_add(at(w, "home/.xcsh/agent/sessions/-p", "a.jsonl"), line);
 	archive(w, GROVE_ARCHIVE_GROWN, 1, 0);
 	assert_int_equal(last.missing, 1);
 
-	/* the agent's own are gone, the archive can be read all the same */
+	/* the agent's own blobs are gone, but the archive can still be read */
 	OK(w, grove_blobs_path(b, ref, &path));
 	assert_int_equal(unlink(path.ptr), 0);
 	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_OPEN_READ);
 	assert_context(w, s, "u1", "cGljdHVyZQ==");
 	grove_session_close(s);
-	/* other bytes under its name are not it */
+	/* other bytes with the blob's name are not the blob */
 	file_make(at(w, "archive/-p", name), "another");
 	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_OPEN_READ);
 	assert_context(w, s, "u1", ref);
@@ -659,7 +659,7 @@ static void a_line_too_long_to_be_held_is_kept(void **state)
 	text[n + len - 1] = '\n';
 	memcpy(text + n + len, TWO, sizeof(TWO));
 	grove__line_max = (uint64_t)3 << 19;
-	/* half of it first */
+	/* first half of it */
 	file_put(SRC(ID ".jsonl"), O_CREAT | O_TRUNC | O_WRONLY, text, n + len / 2);
 	archive(w, GROVE_ARCHIVE_NEW, 2, 0);
 	file_put(SRC(ID ".jsonl"), O_CREAT | O_TRUNC | O_WRONLY, text, n + len);
@@ -683,7 +683,7 @@ static void a_wrong_archive_is_refused(void **state)
 	GOT(w, grove_archive(w->g, NULL, &o, NULL), GROVE_EINVAL);
 }
 
-/* Every line that ever was in the source is in the archive. */
+/* Asserts that every line that was ever in the source is in the archive. */
 static void assert_kept(struct world *w, const char *line)
 {
 	struct grove_buf all = GROVE_BUF_INIT, one, names = dir_names(ARC(ID));
@@ -710,7 +710,7 @@ static void assert_kept(struct world *w, const char *line)
 	grove__buf_release(&all);
 }
 
-/* A life of a session with the archive at work, in which one call fails. */
+/* A session grows and changes while it is archived, and one call fails. */
 static bool live(struct world *w, const char *call, int err, int after)
 {
 	static const char *const states[] = { MODE ONE, MODE ONE TWO, MODE THREE, MODE THREE ONE };
@@ -757,7 +757,7 @@ static void whatever_fails_the_next_run_makes_it_good(void **state)
 	}
 }
 
-/* Where a run failed half way, what an earlier one had kept is still there. */
+/* If a run fails half way, what an earlier run had kept is still there. */
 static void a_failure_loses_no_line(void **state)
 {
 	struct world *w = *state;
@@ -865,14 +865,14 @@ static void a_list_tells_what_expires(void **state)
 	assert_int_equal(expiring(w->g, 7 * DAY, ""), 0);
 	file_make(at(w, "home/.claude", "settings.json"), "{ broken");
 	assert_int_equal(expiring(w->g, 7 * DAY, "000000000003"), 2);
-	/* nobody cleans up in the archive */
+	/* nothing expires in the archive */
 	store = o.to;
 	other.stores = &store;
 	other.nr_stores = 1;
 	assert_int_equal(grove_open(&other, &g), 0);
 	assert_int_equal(expiring(g, -1, ""), 0);
 	grove_close(g);
-	/* but in the agent's own directory, also when it was named */
+	/* but in the agent's own directory it does, also if that was named as the store */
 	store = at(w, "home/.claude", "projects");
 	assert_int_equal(grove_open(&other, &g), 0);
 	assert_int_equal(expiring(g, -1, "000000000003"), 3);

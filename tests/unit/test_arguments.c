@@ -67,7 +67,7 @@ static void nothing_is_closed_without_harm(void **state)
 	assert_null(none.ptr);
 }
 
-/* Most may be NULL; then it is the usual. */
+/* Most options may be NULL, which means the defaults. */
 static void options_may_be_left_out(void **state)
 {
 	struct world *w = *state;
@@ -177,7 +177,7 @@ static void what_is_out_of_range_is_refused(void **state)
 	grove_buf_release(&b);
 }
 
-/* Those who were compiled with an earlier grove.h know less of a struct. */
+/* Programs that were compiled with an earlier grove.h have a smaller struct. */
 static void a_smaller_struct_is_filled_as_far_as_it_goes(void **state)
 {
 	struct world *w = *state;
@@ -188,7 +188,7 @@ static void a_smaller_struct_is_filled_as_far_as_it_goes(void **state)
 	struct grove_usage_options uo = { .size = offsetof(struct grove_usage_options, prices) };
 	struct grove_usage *u;
 
-	/* what lies behind is not looked at */
+	/* what lies behind it is not read */
 	memset((char *)&o + o.size, 0x55, sizeof(o) - o.size);
 	memset((char *)&uo + uo.size, 0x55, sizeof(uo) - uo.size);
 	uo.skipped = NULL;
@@ -202,7 +202,10 @@ static void a_smaller_struct_is_filled_as_far_as_it_goes(void **state)
 	grove_usage_free(u);
 }
 
-/* One that cannot be mended does not keep the others from it; the first error is told. */
+/*
+ * A session that cannot be repaired does not prevent repairing the others; the first error is
+ * reported.
+ */
 static void all_sessions_are_mended_but_one(void **state)
 {
 	struct world *w = *state;
@@ -274,7 +277,7 @@ static void a_session_of_any_agent_lives_in_memory(void **state)
 	}
 }
 
-/* A fork that lives in memory goes on as its source does, and leaves nothing on the disk. */
+/* A fork in memory continues like its source, and leaves nothing on the disk. */
 static void try_fork_in_memory(struct world *w, struct grove_session *s,
 			       const struct grove_fork_options *opt, const char *cwd)
 {

@@ -38,7 +38,7 @@
 /* ------------------------------------------------------------ the fixture */
 
 struct world {
-	char top[256], dir[300];      /* the blobs are in dir, which is not there yet */
+	char top[256], dir[300];      /* the blobs are in dir, which does not exist yet */
 	struct grove__blobs *b;
 	struct grove_buf buf;
 	struct grove_detail d;
@@ -121,7 +121,7 @@ static struct stat stat_of(const struct world *w, const char *name)
 	return st;
 }
 
-/* As if it had been put that long ago. */
+/* Makes a blob as old as if it had been stored that long ago. */
 static void make_old(const struct world *w, const char *name, time_t seconds)
 {
 	struct timespec t[2] = { { .tv_sec = time(NULL) - seconds } };
@@ -229,7 +229,7 @@ static void a_blob_of_many_chunks_comes_back(void **state)
 	assert_memory_equal(w->buf.ptr, big.ptr, big.len);
 	OK(grove__blob_verify(w->b, w->hash, &size, &w->d));
 	assert_int_equal(size, big.len);
-	big.ptr[big.len - 1] ^= 1; /* another blob */
+	big.ptr[big.len - 1] ^= 1; /* a different blob */
 	OK(grove__blob_put(w->b, grove__buf_slice(&big), GROVE_SYNC_NONE, 0, w->hash, &known, &w->d));
 	assert_false(known);
 	grove__buf_release(&big);
@@ -305,7 +305,7 @@ static void a_damaged_blob_is_mended_by_a_put(void **state)
 	OK(put(w, "hello"));
 	file_make(path_of(w, HELLO), "hellO");
 	ino = stat_of(w, HELLO).st_ino;
-	/* who trusts the size is told that it is there */
+	/* a caller that trusts the size is told that the blob is there */
 	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOBS_PUT_TRUST));
 	assert_true(w->known);
 	assert_file(path_of(w, HELLO), "hellO");
@@ -369,12 +369,12 @@ static int fail_at, fail_with;
 
 static int fail_one(const char *call)
 {
-	if (!strcmp(call, "unlink")) /* cleaning up is not what is tried here */
+	if (!strcmp(call, "unlink")) /* failures of cleaning up are not tested here */
 		return 0;
 	return calls++ == fail_at ? fail_with : 0;
 }
 
-/* The directory has the whole blob or nothing of it; no temporary file. */
+/* Asserts that the directory has the whole blob or nothing of it, and no temporary file. */
 static void assert_whole_or_absent(struct world *w)
 {
 	struct grove_buf names = GROVE_BUF_INIT;
@@ -415,7 +415,7 @@ static void try_each_call(struct world *w, int err, bool there_before)
 			assert_file(path_of(w, HELLO), "hello");
 		assert_whole_or_absent(w);
 		unlink(path_of(w, HELLO));
-		/* what failed once works the next time */
+		/* after a failure, the next attempt succeeds */
 		OK(put_as(w, "hello", GROVE_SYNC_ALWAYS, 0));
 		unlink(path_of(w, HELLO));
 		grove__blobs_close(w->b);
@@ -501,7 +501,7 @@ static void a_full_disk_keeps_the_blobs_it_has(void **state)
 					   w->hash, NULL, &w->d));
 	assert_dir(w->dir, HELLO " ");
 	OK(get(w, HELLO));
-	/* what is there already needs no room, and no permission to write */
+	/* a blob that is there already needs neither space nor permission to write */
 	make_old(w, HELLO, 5000);
 	assert_int_equal(mount("grove-test", w->dir, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k"), 0);
 	OK(put_as(w, "hello", GROVE_SYNC_ALWAYS, 0));
@@ -540,7 +540,7 @@ static void many_puts_share_one_sync_of_the_directory(void **state)
 	assert_int_equal(syncs, 11);
 	OK(put(w, "not synced"));
 	assert_int_equal(syncs, 11);
-	/* known, but nobody waited for the disk: bytes and name */
+	/* known, but not synced yet: syncs the bytes and the name */
 	OK(put_as(w, "not synced", GROVE_SYNC_ALWAYS, 0));
 	assert_true(w->known);
 	assert_int_equal(syncs, 13);
@@ -596,7 +596,7 @@ static void a_blob_may_have_another_name(void **state)
 	OK(grove__blob_alias(w->b, HELLO, "png", &w->d));
 	OK(grove__blob_alias(w->b, HELLO, "png", &w->d));
 	OK(grove__blob_alias(w->b, HELLO, "x-icon", &w->d));
-	/* names that no list would find again, and a blob that is not there */
+	/* names that no list would show, and a blob that does not exist */
 	OK(grove__blob_alias(w->b, HELLO, "../x", &w->d));
 	OK(grove__blob_alias(w->b, HELLO, "tar.gz", &w->d));
 	OK(grove__blob_alias(w->b, HELLO, "", &w->d));
@@ -604,7 +604,7 @@ static void a_blob_may_have_another_name(void **state)
 	OK(grove__blobs_list(w->b, add_kind, kinds, &w->d));
 	assert_int_equal(kinds[BLOB_FILE], 1);
 	assert_int_equal(kinds[BLOB_ALIAS], 2);
-	/* the blob itself is where it was */
+	/* the blob itself has not moved */
 	OK(put(w, "hello"));
 	assert_true(w->known);
 }
@@ -632,7 +632,7 @@ static void a_sweep_spares_the_young(void **state)
 
 static struct world *sweeping;
 
-/* Somebody else sweeps and puts the blob just before our sweep looks again. */
+/* Another process sweeps and stores the blob just before our sweep examines it again. */
 static int put_before_lstat(const char *call)
 {
 	struct world *w = sweeping;
@@ -665,7 +665,7 @@ static void a_sweep_removes_what_it_looked_at(void **state)
 	assert_dir(w->dir, HELLO " ");
 }
 
-/* A put and a sweep at the same time: when the put returns the blob is there, and stays. */
+/* A put and a sweep at the same time: when the put returns, the blob is there, and it stays. */
 struct race {
 	struct world *w;
 	atomic_bool over;
@@ -700,7 +700,7 @@ static void a_put_wins_against_a_sweep(void **state)
 		struct timespec t[2] = { { .tv_sec = time(NULL) - 5000 } };
 
 		t[1] = t[0];
-		utimensat(AT_FDCWD, path_of(w, HELLO), t, 0); /* it may be gone at the moment */
+		utimensat(AT_FDCWD, path_of(w, HELLO), t, 0); /* it may be missing at this moment */
 		OK(put(w, "hello"));
 		OK(get(w, HELLO));
 	}
@@ -749,7 +749,7 @@ static void threads_may_put_the_same_blobs(void **state)
 
 /* -------------------------------------------------------------- references */
 
-/* The slow and simple way to the same answer. */
+/* A slow and simple way to find the same. */
 static bool occurs(const char *text, size_t len, const char *hash)
 {
 	return memmem(text, len, hash, 64) != NULL;
@@ -780,7 +780,7 @@ static void references_are_found_wherever_they_stand(void **state)
 			text[i] = alphabet[chance_below(&c, letters)];
 		for (unsigned i = chance_below(&c, 6); i && len >= 64; i--)
 			memcpy(text + chance_below(&c, (uint32_t)(len - 63)), hash[chance_below(&c, 20)], 64);
-		/* in pieces, each beginning with the end of the one before */
+		/* in pieces, each of which begins with the end of the one before */
 		while (at < len) {
 			size_t n = 1 + chance_below(&c, 500), from = at > 63 ? at - 63 : 0;
 			char *piece;
@@ -825,7 +825,9 @@ static const char *test_variables(void *payload, const char *name)
 	return NULL;
 }
 
-/* A world whose home is the scratch directory, and its blobs where xcsh has them. */
+/*
+ * Opens an environment whose home is the scratch directory, with the blobs where xcsh keeps them.
+ */
 static struct grove *open_home(struct world *w, struct grove_blobs **b)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->top, .cwd = w->top,
@@ -838,7 +840,7 @@ static struct grove *open_home(struct world *w, struct grove_blobs **b)
 	return g;
 }
 
-/* 1: it is there; 0: it is not. */
+/* Returns 1 if the blob is there, 0 if it is not. */
 static int has(struct grove_blobs *b, const char *what)
 {
 	struct grove_buf bytes = GROVE_BUF_INIT;
@@ -891,7 +893,7 @@ static void gc_keeps_what_any_file_names(void **state)
 		make_file(w, places[i], line.ptr);
 	}
 	keep_text(b, "hello", ref);
-	/* a dry run tells, and removes nothing */
+	/* a dry run reports, and removes nothing */
 	assert_int_equal(grove_blobs_gc(b, &go, add_fate, &f, &r), 0);
 	assert_int_equal(f.nr[GROVE_BLOB_FATE_REFERENCED], 5);
 	assert_int_equal(f.nr[GROVE_BLOB_FATE_GARBAGE], 1);
@@ -899,7 +901,7 @@ static void gc_keeps_what_any_file_names(void **state)
 	assert_int_equal(r.garbage_bytes, 5);
 	assert_int_equal(r.files, 5);
 	assert_int_equal(has(b, HELLO), 1);
-	/* within the grace period it stays, whatever is forced */
+	/* within the grace period a blob stays, whatever is forced */
 	go.flags = GROVE_BLOBS_GC_REMOVE;
 	go.grace = 0;
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, &r), 0);

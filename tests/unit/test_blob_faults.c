@@ -106,11 +106,11 @@ static void more_than_a_gigabyte_is_refused(void **state)
 	struct grove_buf out = GROVE_BUF_INIT;
 	struct grove_detail d;
 
-	/* nothing of it is looked at */
+	/* none of the bytes are read */
 	assert_int_equal(grove__blob_put(b, grove__slice("", GROVE__BLOB_MAX + 1), GROVE_SYNC_NONE, 0, got,
 					 NULL, &d), GROVE_ETOOBIG);
 	assert_dir(w->cwd, "");
-	/* a file with a hole takes no room */
+	/* a sparse file takes no space */
 	make(w, hash, "");
 	assert_int_equal(truncate(in_world(w, hash), (off_t)GROVE__BLOB_MAX + 1), 0);
 	assert_int_equal(grove__blob_get(b, hash, &out, &d), GROVE_ETOOBIG);
@@ -151,18 +151,18 @@ static void what_lies_among_blobs_and_is_none_is_passed_over(void **state)
 	assert_non_null(strstr(got.ptr, "2ng "));
 	assert_non_null(strstr(got.ptr, "2n9 "));
 	grove_buf_release(&got);
-	/* removed while we look */
+	/* the file is removed meanwhile */
 	grove__sys_fault = vanish;
 	assert_int_equal(grove__blobs_list(b, name_it, &got, &d), 0);
 	assert_int_equal(got.len, 0);
 	grove__sys_fault = NULL;
-	/* one that may not be written to goes all the same */
+	/* a file without permission to write is removed all the same */
 	fail_at("open", EACCES, 0, 1);
 	assert_int_equal(grove__blob_sweep(b, NO_HASH "aa", INT64_MAX, &gone, &d), 0);
 	all_is_well();
 	assert_true(gone);
 	assert_false(is_there(in_world(w, NO_HASH "aa")));
-	/* and one that came while we looked stays */
+	/* and a file that appeared meanwhile stays */
 	assert_int_equal(grove__blob_sweep(b, NO_HASH "ab.png", 0, &gone, &d), 0);
 	assert_false(gone);
 	assert_int_equal(grove__blob_sweep(b, NO_HASH "aa", INT64_MAX, &gone, &d), 0);

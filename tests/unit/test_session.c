@@ -44,7 +44,7 @@ static void a_session_opens_by_path_id_and_prefix(void **state)
 	OK(w, grove_find(w->g, prefix, 0, &found));
 	assert_string_equal(grove_list_at(found, 0)->path, path);
 	grove_list_free(found);
-	/* what others wrote is an id, or nothing */
+	/* with GROVE_FIND_ID only a complete id is found */
 	for (int i = 0; i < 4; i++) {
 		const char *what[] = { id, path, prefix, "last" };
 
@@ -96,7 +96,7 @@ static void a_file_whose_name_does_not_tell_is_found_by_its_header(void **state)
 	grove_session_close(s);
 	s = session_at(w, "in-the", GROVE_OPEN_READ);
 	grove_session_close(s);
-	/* a path may begin at home, or here */
+	/* a path may begin with the home, or be relative */
 	s = session_at(w, "~/.pi/agent/sessions/--w--/plain.jsonl", GROVE_OPEN_READ);
 	assert_string_equal(grove_session_path(s), path);
 	grove_session_close(s);
@@ -146,7 +146,10 @@ static void a_prefix_that_fits_two_is_ambiguous_and_names_them(void **state)
 	assert_non_null(strstr(d.message, "same-one"));
 	assert_non_null(strstr(d.message, "same-two"));
 	grove_session_close(s);
-	/* three characters are no prefix, the whole id is no prefix of another */
+	/*
+	 * three characters are too short for a prefix, and a whole id is not the prefix of another
+	 * one
+	 */
 	GOT(w, grove_session_open(w->g, "sam", GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	grove_session_close(s);
 	OK(w, grove_session_open(w->g, "same-o", GROVE_OPEN_READ, &s));
@@ -194,7 +197,7 @@ static void opening_for_reading_lets_nothing_be_written(void **state)
 	GOT(w, grove_session_append_label(s, "u1", "x", NULL, NULL), GROVE_EACCESS);
 	GOT(w, grove_session_set_leaf(s, "u1", LEAF(GROVE_LEAF_PERSIST), NULL), GROVE_EACCESS);
 	GOT(w, grove_session_move(s, "/x"), GROVE_EACCESS);
-	/* but the handle's own leaf moves */
+	/* only the handle's own leaf moves */
 	OK(w, grove_session_set_leaf(s, "u1", NULL, NULL));
 	assert_leaf(s, "u1");
 	grove_session_close(s);
@@ -311,7 +314,7 @@ static void ensure_writes_a_deferred_session_and_keeps_its_leaf(void **state)
 	t = session_at(w, grove_session_path(s), GROVE_OPEN_READ);
 	assert_leaf(t, b);
 	grove_session_close(t);
-	/* a reset is a place, too */
+	/* the root is a place to branch from, too */
 	OK(w, grove_session_set_leaf(s, GROVE_ROOT, NULL, NULL));
 	assert_leaf(s, NULL);
 	assert_path(w, s, user(w, s, "from the root"));
@@ -373,7 +376,7 @@ static void a_path_of_its_own_gives_id_and_time(void **state)
 	grove_session_close(s);
 }
 
-/* Is everything as it was before the append that failed, and does the next one work? */
+/* Checks that everything is as before the append that failed, and that the next one works. */
 static void assert_deferral_survives(struct world *w, int err)
 {
 	struct grove_session *s = fresh(w, 0);
@@ -420,7 +423,7 @@ static void a_file_that_is_there_already_is_not_touched(void **state)
 	GOT(w, grove_session_create(w->g, &o, &t), GROVE_EEXIST);
 	assert_file(path, "something\n");
 	grove_session_close(t);
-	/* it goes away: the session comes */
+	/* once the obstacle is gone, the session is created */
 	assert_int_equal(unlink(path), 0);
 	user(w, s, "hello");
 	assert_int_equal(lines_in(path), 2);
@@ -453,7 +456,7 @@ static void sessions_in_memory_have_no_file_and_all_else(void **state)
 	grove_view_unref(v);
 	grove__buf_release(&b);
 	assert_dir(w->home, "");
-	/* a fork of it is a file only where one is asked for */
+	/* a fork of it is created on the disk only if this is asked for */
 	OK(w, grove_session_fork(s, &(struct grove_fork_options){ .size = sizeof(struct grove_fork_options),
 								  .dir = w->cwd }, &t));
 	assert_int_equal(lines_in(grove_session_path(t)), 5);
@@ -483,7 +486,7 @@ static void a_fork_of_the_tree_has_its_lines(void **state)
 	user(w, t, "in the copy");
 	assert_leaf(s, "z");
 	grove_session_close(t);
-	/* with the same id and second there is a file already, or another name */
+	/* a file with the same id and time exists already, or the id is invalid */
 	o.id = "bad/id";
 	GOT(w, grove_session_fork(s, &o, &t), GROVE_EINVAL);
 	grove_session_close(t);
@@ -575,7 +578,7 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 	char old[4096];
 
 	snprintf(old, sizeof(old), "%s", grove_session_path(s));
-	/* somebody else wrote meanwhile, and went */
+	/* another handle wrote in the meantime, and was closed */
 	t = session_at(w, old, GROVE_OPEN_WRITE);
 	user(w, t, "b");
 	grove_session_close(t);
@@ -586,7 +589,7 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 	assert_non_null(strstr(grove_session_path(s), "/--some-where--/"));
 	assert_string_equal(grove_session_cwd(s), "/some/where");
 	assert_int_equal(counts_of(w, s).entries, 2);
-	/* the old view: the right bytes, or the truth */
+	/* the old view returns the right bytes or an error */
 	if (!grove_view_line(v, row(v, a), 0, &b))
 		assert_non_null(strstr(b.ptr, "\"a\""));
 	grove__buf_release(&b);
@@ -613,7 +616,7 @@ static void a_move_onto_another_file_is_refused(void **state)
 	OK(w, grove_session_create(w->g, &o, &t));
 	o.cwd = "/here";
 	OK(w, grove_session_create(w->g, &o, &s));
-	/* the names differ by their time: make them one */
+	/* the names differ in their time: make the times equal */
 	name = strrchr(grove_session_path(s), '/');
 	assert_int_equal(grove__buf_addf(&b, "%s%s", grove_session_dir(t), name), 0);
 	if (strcmp(b.ptr, grove_session_path(t)))
@@ -685,7 +688,7 @@ static void recent_finds_the_newest_of_the_directory_or_begins_one(void **state)
 	OK(w, grove_session_open_recent(w->g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = "/elsewhere", .dir = NULL }, &t));
 	assert_string_not_equal(grove_session_id(t), id);
 	grove_session_close(t);
-	/* in a directory of the caller's own */
+	/* in a directory that the caller chose */
 	OK(w, grove_session_open_recent(w->g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = NULL, .dir = in_world(w, "mine") }, &t));
 	assert_string_equal(grove_session_dir(t), in_world(w, "mine"));
 	user(w, t, "there");
@@ -761,12 +764,14 @@ static void a_list_shows_what_was_asked_for(void **state)
 	o.cwd = "/p/";
 	o.sort = GROVE_SORT_NAME;
 	LIST(2, "one");
-	/* a file that cannot be read is told about, and hides no other */
+	/* a file that cannot be read is reported, and hides no other */
 	o.cwd = NULL;
 	o.flags = GROVE_LIST_ALL;
 	o.skipped = skipped;
 	o.skipped_payload = &told;
-	/* the first open is that of their directory, without which each is looked up by its path */
+	/*
+	 * the first open is that of the directory; when it fails, each file is opened by its path
+	 */
 	fail_at("open", EACCES, 1, 1);
 	OK(w, grove_list(w->g, &o, &l));
 	all_is_well();
@@ -802,7 +807,7 @@ static void two_stores_and_two_worlds_are_apart(void **state)
 	assert_int_equal(grove_list(g, &lo, &l), 0);
 	assert_int_equal(grove_list_count(l), 2);
 	grove_list_free(l);
-	/* one id in two places: the error says where they are */
+	/* one id in two places: the error names both */
 	assert_int_equal(grove_session_open(g, "twin", GROVE_OPEN_READ, &s), GROVE_EAMBIGUOUS);
 	grove_session_error(s, &d);
 	assert_non_null(strstr(d.message, "2 sessions"));

@@ -37,7 +37,7 @@ static int call_error;
 static int nth_call(const char *call)
 {
 	(void)call;
-	/* a listing asks from several threads */
+	/* a listing calls this from several threads */
 	return __atomic_fetch_sub(&calls, 1, __ATOMIC_RELAXED) == 0 ? call_error : 0;
 }
 
@@ -142,7 +142,7 @@ static void whole_sessions(struct day *d, struct grove_session *s)
 		note(d, grove_session_append(t, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), NULL);
 	grove_session_close(t);
 	rc = grove_session_open(d->g, "last", GROVE_OPEN_READ, &t);
-	if (rc != GROVE_ENOTFOUND) /* where it could not be made, it is not there */
+	if (rc != GROVE_ENOTFOUND) /* if it could not be created, it cannot be found */
 		note(d, rc, NULL);
 	grove_session_close(t);
 	note(d, grove_check(d->g, d->path, problem, NULL, &r), NULL);
@@ -179,7 +179,7 @@ static void open_only(struct day *d)
 }
 
 #define YOUNG HEADER ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
-/* The same in a version that opening migrates. */
+/* The same in an old version, which opening converts. */
 #define OLD "{\"type\":\"session\",\"version\":2,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n" \
 	ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
 
@@ -202,7 +202,7 @@ static void assert_sound(struct day *d)
 	grove_session_close(s);
 }
 
-/* *over: the day had no Nth one. */
+/* Runs one typical use of a session; sets *over if it had fewer than N such calls. */
 static int one_day(struct world *w, void (*arm)(long n), long n, const char *file,
 		   void (*job)(struct day *d), bool *over)
 {
@@ -241,7 +241,7 @@ static void every_n(struct world *w, void (*arm)(long n), const char *file, void
 		call_error = errors[n % 4];
 		failures += one_day(w, arm, n, file, job, &over);
 	}
-	/* nothing fails by itself, and nearly everything when it is made to */
+	/* nothing fails by itself, and nearly everything fails when it is made to */
 	without = one_day(w, arm, -1, file, job, &over);
 	assert_int_equal(without, 0);
 	assert_true(n > 20 && failures > n / 2);

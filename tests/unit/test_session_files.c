@@ -50,7 +50,7 @@ static void assert_raw(struct world *w, struct grove_session *s, const char *byt
 	grove_view_unref(v);
 }
 
-/* The whole file is what a reader shows as raw. */
+/* Asserts that a reader's raw output is the whole file. */
 static void assert_raw_is_file(struct world *w, const char *path)
 {
 	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
@@ -77,7 +77,7 @@ static void two_handles_follow_each_other(void **state)
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_int_equal(grove_session_refresh(s), 0);
 	assert_path(w, s, ids);
-	/* ids of one are known to the other */
+	/* each handle knows the ids of the other's entries */
 	OK(w, grove_session_append_label(s, id[5], "x", NULL, NULL));
 	grove_session_close(s);
 	grove_session_close(t);
@@ -98,7 +98,7 @@ static void who_asked_is_told_of_another_writer(void **state)
 	assert_int_equal(lines_in(FILE_OF(w)), 8);
 	assert_int_equal(grove_session_refresh(s), 1);
 	OK(w, grove_session_append(s, json, NULL, NULL));
-	/* a file in its place is no less of a change */
+	/* replacing the file is a change as well */
 	file_make(in_world(w, "b"), BRANCHES);
 	assert_int_equal(rename(in_world(w, "b"), FILE_OF(w)), 0);
 	GOT(w, grove_session_append(s, json, NULL, NULL), GROVE_ECONFLICT);
@@ -179,7 +179,7 @@ static void a_torn_tail_that_is_finished_later_counts(void **state)
 	file_put(FILE_OF(w), O_APPEND, line + 40, 10);
 	grove_session_refresh(s);
 	assert_int_equal(counts_of(w, s).torn, 1);
-	/* all of it but the line end: a whole value counts */
+	/* all of it but the newline: a complete value counts */
 	file_put(FILE_OF(w), O_APPEND, line + 50, strlen(line) - 51);
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_leaf(s, "t1");
@@ -214,7 +214,7 @@ static void a_whole_last_line_without_its_end_is_an_entry(void **state)
 	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, ids);
 	grove_session_close(s);
-	/* and when it is changed instead of ended, it is read anew */
+	/* and if it is changed instead of completed, the file is read again */
 	s = session_at(w, make(w, "a.jsonl", bytes), GROVE_OPEN_READ);
 	file_add(FILE_OF(w), " ");
 	file_add(FILE_OF(w), "\n" ENTRY("z", "\"u3\"", "user", "x"));
@@ -234,7 +234,7 @@ static void a_file_that_became_shorter_is_read_again(void **state)
 	char ids[64];
 
 	assert_int_equal(truncate(FILE_OF(w), (off_t)strlen(HEADER ENTRY("u1", "null", "user", "one"))), 0);
-	/* the old view still knows what there was, and does not invent bytes */
+	/* the old view still knows what was there, and never returns wrong bytes */
 	assert_int_equal(grove_view_count(v), 5);
 	assert_int_equal(grove_view_line(v, row(v, "a2"), 0, &b), GROVE_ESTALE);
 	assert_int_equal(grove_view_line(v, row(v, "u1"), 0, &b), 0);
@@ -289,9 +289,9 @@ static void a_file_that_was_deleted_is_not_found_and_not_made(void **state)
 	GOT(w, grove_session_append(s, json, NULL, NULL), GROVE_ENOTFOUND);
 	assert_false(is_there(FILE_OF(w)));
 	GOT(w, grove_session_refresh(s), GROVE_ENOTFOUND);
-	/* what was read is still there to look at */
+	/* what was read before can still be read */
 	assert_int_equal(counts_of(w, s).entries, 6);
-	/* it comes back: so do we */
+	/* the file comes back, and the session continues */
 	make(w, "a.jsonl", BRANCHES);
 	OK(w, grove_session_append(s, json, NULL, NULL));
 	assert_int_equal(lines_in(FILE_OF(w)), 7);
@@ -322,7 +322,7 @@ static void a_file_written_anew_in_its_place_is_noticed(void **state)
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v = view_of(w, s);
 
-	/* as an agent rewrites: the same inode, longer than before */
+	/* as an agent rewrites it: the same inode, longer than before */
 	make(w, "a.jsonl", HEADER ENTRY("n1", "null", "user", "a text that makes the file much longer "
 		"than it was, so that its size alone does not tell that something has happened here, "
 		"and then some more, since all that was there before was not short either, and a bit")
@@ -332,7 +332,7 @@ static void a_file_written_anew_in_its_place_is_noticed(void **state)
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(w, s, "n1 n2");
 	grove_view_unref(v);
-	/* of the same size, too, once it was looked at */
+	/* also a rewrite of the same size, after the session was read */
 	v = view_of(w, s);
 	make(w, "a.jsonl", HEADER ENTRY("n3", "null", "user", "a text that makes the file much longer "
 		"than it was, so that its size alone does not tell that something has happened here, "
@@ -363,7 +363,7 @@ static void a_line_changed_in_the_middle_is_stale_until_the_next_look(void **sta
 						.leaf = "a2" }, grove_buf_sink(&b)), GROVE_ESTALE);
 	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&b)), GROVE_ESTALE);
 	assert_int_equal(grove_view_tree(v, 0, grove_buf_sink(&b)), GROVE_ESTALE);
-	/* refresh and take a new view, says the header */
+	/* as the header says: refresh, and take a new view */
 	assert_int_equal(grove_session_refresh(s), 1);
 	grove_view_unref(v);
 	v = view_of(w, s);
@@ -413,7 +413,7 @@ static void late_parents_and_double_ids_of_others_are_settled(void **state)
 	v = view_of(w, s);
 	assert_int_equal(grove_view_entry(v, row(v, "o"), &e), 0);
 	assert_int_equal(e.parent, row(v, "later"));
-	/* the old view is as it was */
+	/* the old view has not changed */
 	assert_int_equal(grove_view_entry(old, row(old, "o"), &e), 0);
 	assert_int_equal(e.parent, GROVE_NO_ENTRY);
 	assert_true(e.flags & GROVE_ENTRY_ORPHAN);
@@ -464,7 +464,7 @@ static void a_view_does_not_change_while_its_session_grows(void **state)
 	assert_int_equal(path_rows(v, 99, &child, &nr), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_line(v, 99, 0, &b), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_piece_each(v, 99, NULL, NULL), GROVE_ENOTFOUND);
-	/* and it outlives the handle */
+	/* and a view outlives its handle */
 	ref = grove_view_ref(v);
 	grove_session_close(s);
 	grove_view_unref(v);
@@ -564,14 +564,14 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	assert_int_equal(grove_view_log(now, 0, grove_buf_sink(&after)), 0);
 	assert_string_equal(before.ptr, after.ptr);
 	grove_view_unref(now);
-	/* what nobody understands keeps its bytes, what changes changes only that */
+	/* entries of unknown types keep their bytes, and the others change only where they must */
 	f = file_bytes(FILE_OF(w));
 	assert_non_null(strstr(f.ptr, "rubbish that stays\n"));
 	assert_non_null(strstr(f.ptr, "\"extra\":1"));
 	assert_non_null(strstr(f.ptr, "\"version\":3"));
 	grove__buf_release(&f);
 	grove_session_close(t);
-	/* the reader comes along, with the same ids; its old view says the truth or nothing */
+	/* the reader follows, with the same ids; its old view returns the truth or nothing */
 	assert_int_equal(grove_session_refresh(s), 1);
 	c = ids_of(w, s);
 	assert_string_equal(a, c);
@@ -582,7 +582,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 		if (rc)
 			assert_int_equal(rc, GROVE_ESTALE);
 	}
-	/* a second time there is nothing to do */
+	/* the second time there is nothing to do */
 	f = file_bytes(FILE_OF(w));
 	t = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_migrated(t), 0);
@@ -641,7 +641,7 @@ static void nothing_is_migrated_while_somebody_may_write(void **state)
 	grove_session_close(s);
 	assert_file(path, OLD);
 	assert_dir(w->cwd, "a.jsonl ");
-	/* reading is allowed, and so is force */
+	/* reading is allowed, and so is writing with force */
 	s = session_at(w, path, GROVE_OPEN_READ);
 	grove_session_close(s);
 	s = session_at(w, path, GROVE_OPEN_WRITE | GROVE_OPEN_FORCE);
@@ -704,7 +704,7 @@ static void a_link_stays_a_link(void **state)
 	assert_true(S_ISREG(st.st_mode));
 	assert_int_equal(st.st_mode & 07777, 0640);
 	assert_int_equal(lines_in(in_world(w, "real.jsonl")), 7);
-	/* to nowhere */
+	/* a link to nothing */
 	assert_int_equal(symlink("gone.jsonl", in_world(w, "b.jsonl")), 0);
 	GOT(w, grove_session_open(w->g, in_world(w, "b.jsonl"), GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	grove_session_close(s);
@@ -760,7 +760,7 @@ static void what_is_no_file_is_damaged(void **state)
 	assert_int_equal(mkdir(in_world(w, "d.jsonl"), 0700), 0);
 	assert_damaged(w, in_world(w, "d.jsonl"));
 	assert_damaged(w, "/");
-	/* and nobody hangs */
+	/* and opening a FIFO does not block */
 	assert_int_equal(mkfifo(in_world(w, "f.jsonl"), 0600), 0);
 	assert_damaged(w, in_world(w, "f.jsonl"));
 	assert_damaged(w, "/dev/null");
@@ -831,7 +831,7 @@ static void odd_lines_hide_no_others(void **state)
 	assert_int_equal(n.first_malformed_line, 2);
 	grove_session_close(s);
 	assert_raw_is_file(w, FILE_OF(w));
-	/* what a writer adds stands behind all that */
+	/* what a writer adds comes after all that */
 	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	user(w, s, "c");
 	n = counts_of(w, s);
@@ -845,7 +845,7 @@ static void odd_lines_hide_no_others(void **state)
 
 /* --------------------------------------------------------------- large ones */
 
-/* {"…":"xxx…"} with `len` x. */
+/* Writes {"…":"xxx…"} with `len` x. */
 static void put_x(int fd, const char *before, size_t len, const char *after)
 {
 	char x[65536];
@@ -908,14 +908,14 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 	assert_path(w, s, "a big b c");
 	assert_int_equal(counts_of(w, s).malformed, 1);
 	getrusage(RUSAGE_SELF, &after);
-	/* sanitizers have memory of their own */
+	/* sanitizers need memory themselves */
 	assert_true(SANITIZED || after.ru_maxrss - before.ru_maxrss < 32 * 1024);
 	v = view_of(w, s);
 	assert_int_equal(grove_view_entry(v, row(v, "big"), &e), 0);
 	assert_true(e.bytes > len);
 	grove_view_unref(v);
 	grove_session_close(s);
-	/* long lines that are no objects, or nothing at all, hide nothing */
+	/* long lines that are not objects, or not JSON at all, hide no other line */
 	fd = open(FILE_OF(w), O_TRUNC | O_WRONLY, 0600);
 	put_x(fd, HEADER "\"", (size_t)3 << 20, "\"\n");
 	put_x(fd, "[\"", (size_t)3 << 20, "\"]\n" ENTRY("a", "null", "user", "x"));
@@ -929,7 +929,7 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 	assert_int_equal(counts_of(w, s).blank, 1);
 	assert_int_equal(counts_of(w, s).entries, 4);
 	grove_session_close(s);
-	/* one that never ends is a torn tail */
+	/* a line without an end is an incomplete last line */
 	fd = open(FILE_OF(w), O_TRUNC | O_WRONLY, 0600);
 	put_x(fd, HEADER ENTRY("a", "null", "user", "x") "{\"x\":\"", (size_t)5 << 20, "");
 	close(fd);
@@ -960,7 +960,7 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	struct grove_view *v;
 	struct grove *g;
 
-	/* a compaction that keeps from a later entry on, which has an id of its own already */
+	/* a compaction that keeps everything from a later entry on, which already has an id */
 	put_x(fd, "{\"type\":\"session\",\"id\":\"old\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"
 	      "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":1" STAMP "}\n"
 	      "{\"type\":\"message\",\"id\":\"early\"" STAMP ",\"message\":{\"role\":\"user\",\"content\":\"", len, "\"}}\n");
@@ -998,10 +998,10 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	grove_view_unref(v);
 	grove_session_close(s);
 	grove__buf_release(&raw);
-	/* a deferred one, too, when it gets its file */
+	/* a session that was deferred, too, when its file is created */
 	o.flags = 0;
 	OK(w, grove_session_create(w->g, &o, &s));
-	json.ptr[9] = 'U'; /* a role that nobody knows starts no file */
+	json.ptr[9] = 'U'; /* an unknown role creates no file */
 	OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, NULL));
 	assert_int_equal(grove_session_pending(s), 1);
 	user(w, s, "now");
@@ -1054,7 +1054,7 @@ static void a_hundred_thousand_deep_is_not_too_deep(void **state)
 						 i, i - 1), 0);
 	file_put(FILE_OF(w), O_CREAT, b.ptr, b.len);
 	grove__buf_release(&b);
-	/* with a stack that has no room for recursion */
+	/* with a stack too small for recursion */
 	assert_int_equal(getrlimit(RLIMIT_STACK, &was), 0);
 	limit = was;
 	limit.rlim_cur = 256 << 10;
@@ -1144,7 +1144,7 @@ static void check_names_every_kind_of_damage_and_its_place(void **state)
 	assert_int_equal(r.problems, 11);
 	assert_file(FILE_OF(w), bytes);
 	grove__buf_release(&b);
-	/* nothing wrong, nothing said */
+	/* a sound session has no problems */
 	make(w, "a.jsonl", BRANCHES);
 	OK(w, grove_check(w->g, FILE_OF(w), note_problem, &b, &r));
 	assert_int_equal(b.len, 0);
@@ -1220,7 +1220,7 @@ static void a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped(void **s
 	assert_int_equal(r.problems, 3);
 	GOT(w, grove_check(w->g, NULL, stop, &asked, &r), GROVE_ECANCELLED);
 	assert_int_equal(asked, 2);
-	/* what was not looked at because of that is no problem */
+	/* what was not examined for that reason is not a problem */
 	asked = 0;
 	grove__buf_clear(&b);
 	grove_set_progress(w->g, (struct grove_progress){ give_up, &asked });

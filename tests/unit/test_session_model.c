@@ -29,15 +29,15 @@ struct item {
 	enum grove_kind kind;
 	enum grove_role role;
 	bool mark;
-	int target;              /* of a label or an edit */
-	char text[32];           /* of a label ("": cleared) or a name */
-	bool drop;               /* the edit drops its target */
-	int kept;                /* of a compaction; -1: nothing */
+	int target;              /* for a label or an edit */
+	char text[32];           /* of a label ("": removed) or a name */
+	bool drop;               /* the edit removes its target */
+	int kept;                /* for a compaction; -1: nothing */
 };
 
 struct handle {
 	struct grove_session *s;
-	int known;               /* items it has seen */
+	int known;               /* how many items it has read */
 	bool moved;
 	int leaf;
 };
@@ -102,7 +102,7 @@ static bool speaks(const struct item *i)
 	       i->kind == GROVE_KIND_BRANCH_SUMMARY;
 }
 
-/* The ids of what the model is sent, as the document has them. */
+/* Lists the ids of the entries that the model is sent, in the form of the context document. */
 static void context_ids(const struct model *m, int leaf, struct grove_buf *out)
 {
 	int path[MOST], sent[MOST], nr = path_to(m, leaf, path), n = 0, last = -1, from = -1;
@@ -230,7 +230,7 @@ static void compare(struct model *m, struct handle *h)
 
 /* ---------------------------------------------------------------- the steps */
 
-/* An item was appended through `h`: everybody's lines are known to it now. */
+/* An item was appended through handle `h`, which therefore knows all lines now. */
 static struct item *added(struct model *m, struct handle *h, int parent, enum grove_kind kind,
 			  enum grove_role role, const char *id)
 {
@@ -247,7 +247,7 @@ static struct item *added(struct model *m, struct handle *h, int parent, enum gr
 	return it;
 }
 
-/* Where an append through `h` goes: below what is the leaf when all is known. */
+/* Returns the parent of an append through `h`: the leaf after all lines have been read. */
 static int parent_now(struct model *m, struct handle *h)
 {
 	struct handle all = *h;
@@ -256,7 +256,7 @@ static int parent_now(struct model *m, struct handle *h)
 	return leaf_of(m, &all);
 }
 
-/* Any item, also one that a handle has not heard of. */
+/* Returns any item, also one that a handle has not read yet. */
 static int any(struct model *m)
 {
 	return (int)chance_below(&m->c, (uint32_t)m->nr);
@@ -279,7 +279,7 @@ static void step_message(struct model *m, struct handle *h)
 
 	snprintf(json, sizeof(json), "{\"role\":\"%s\",\"content\":[],\"command\":\"c\",\"output\":\"%d\"}",
 		 roles[r].name, m->nr);
-	/* now and then somewhere else */
+	/* now and then in another place */
 	if (m->nr && !chance_below(&m->c, 8)) {
 		parent = any(m);
 		o.parent = m->item[parent].id;
@@ -414,7 +414,7 @@ static void step_leaf(struct model *m, struct handle *h)
 		to = any(m);
 	OK(m->w, grove_session_set_leaf(h->s, to < 0 ? GROVE_ROOT : m->item[to].id, LEAF(persist ? GROVE_LEAF_PERSIST : 0), NULL));
 	if (persist || to >= h->known)
-		h->known = m->nr; /* it looked */
+		h->known = m->nr; /* the handle has read the file */
 	from = leaf_of(m, h);
 	to = through_marks(m, to);
 	if (to == from)
@@ -443,7 +443,7 @@ static void step_branch(struct model *m, struct handle *h)
 	added(m, h, through_marks(m, to), GROVE_KIND_BRANCH_SUMMARY, GROVE_ROLE_NONE, id);
 }
 
-/* Somebody who knows no grove. */
+/* A program that does not use grove appends. */
 static void step_foreign(struct model *m, struct handle *h)
 {
 	struct handle nobody = *h;
@@ -481,7 +481,7 @@ static void step_reload(struct model *m, struct handle *h)
 	h->moved = false;
 }
 
-/* Entries and path of a fork, and the source is none the worse. */
+/* Compares the entries and the path of a fork, and checks that the source has not changed. */
 static void step_fork(struct model *m, struct handle *h)
 {
 	struct grove_fork_options o = { .size = sizeof(o) };
@@ -556,7 +556,7 @@ static void one_run(struct model *m)
 		step_refresh(m, &m->h[i]);
 		compare(m, &m->h[i]);
 	}
-	/* what was read, written, is the file */
+	/* writing what was read gives the file again */
 	v = view_of(m->w, m->h[0].s);
 	file = file_bytes(m->path);
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&raw)), 0);

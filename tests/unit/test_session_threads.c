@@ -24,7 +24,7 @@
 
 enum { WRITERS = 16, READERS = 4, EACH = 200 };
 
-/* In threads nothing may assert: failures are counted, and told in the end. */
+/* Threads must not assert: failures are counted, and reported in the end. */
 struct crowd {
 	struct grove_session *s;
 	enum grove_sync sync;
@@ -84,7 +84,7 @@ static int ignore_piece(void *payload, const struct grove_piece *p)
 	return 0;
 }
 
-/* Whatever the writers do, a view is of one moment and agrees with itself. */
+/* Checks that a view shows one moment and is consistent, whatever the writers do. */
 static void look(struct crowd *c, struct grove_view *v)
 {
 	uint32_t nr = grove_view_count(v), *row;
@@ -142,7 +142,7 @@ static void *reader(void *arg)
 			break;
 		}
 		look(c, v);
-		/* an old one is as good as new */
+		/* old views are as valid as new ones */
 		if (old)
 			look(c, old);
 		if (!old || grove_view_count(v) % 3) {
@@ -226,7 +226,7 @@ static void threads_share_a_session_in_memory(void **state)
 
 enum { PROCESSES = 4, PER_PROCESS = 200 };
 
-/* Append, and tell the id only when it is acknowledged. Never returns. */
+/* Appends, and writes the id to a pipe only after it was acknowledged. Never returns. */
 static void process(const struct world *w, const char *path, int out, int nr)
 {
 	struct grove *g = world_grove(w);
@@ -276,7 +276,7 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 		if (!pid[i])
 			process(w, path, fd[i], i);
 	}
-	/* two of them die somewhere on the way */
+	/* two of them are killed at some moment */
 	for (int i = 0; i < 2; i++) {
 		usleep(1000 + chance_below(&c, 20000));
 		kill(pid[i], SIGKILL);
@@ -294,9 +294,10 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 	v = view_of(w, s);
 	torn = (int)counts_of(w, s).malformed;
 	/*
-	 * A write is one call, but the kernel ends it between two pages when the
-	 * process is killed: each of the dead may leave the first part of the line
-	 * that it never acknowledged. The next writer closes it off.
+	 * A write is one call, but the kernel may end it between two pages when
+	 * the process is killed. So each killed process may leave the first part
+	 * of a line that was never acknowledged, and the next writer ends that
+	 * line.
 	 */
 	assert_in_range(torn, 0, 2);
 	assert_int_equal(counts_of(w, s).duplicates, 0);
@@ -311,7 +312,7 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 			size_t n = strcspn(id, "\n");
 
 			if (!id[n])
-				break; /* killed while it told us */
+				break; /* it was killed while it wrote the id */
 			id[n] = '\0';
 			assert_int_not_equal(find_row(v, id), GROVE_NO_ENTRY);
 			acknowledged++;
@@ -319,7 +320,7 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 		fclose(f);
 	}
 	assert_true(acknowledged >= 2 * PER_PROCESS);
-	/* beyond those told, at most the one that each of the dead was about to tell */
+	/* besides those, there is at most one entry that each killed process was about to report */
 	assert_in_range(grove_view_count(v), acknowledged, acknowledged + 2);
 	grove_view_unref(v);
 	grove_session_close(s);

@@ -34,7 +34,7 @@
 #define WRITERS 4
 #define EACH 25
 
-/* What two handles hold of one new session, and their first messages, end up in one conversation. */
+/* Two handles that begin one new session, each with a message, end up in one conversation. */
 static void two_begin_one_session(struct world *w, const char *dialect, const char *name)
 {
 	struct grove_create_options opt = { .size = sizeof(opt), .dialect = dialect };
@@ -51,7 +51,7 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 		OK(w, grove_session_append(a, text("{\"type\":\"custom\",\"customType\":\"a\"}"), NULL, INTO(&id)));
 		OK(w, grove_session_append(b, text("{\"type\":\"custom\",\"customType\":\"b\"}"), NULL, INTO(&id)));
 	}
-	/* some agents wait for a reply before they make a file */
+	/* some agents create the file only after a reply */
 	OK(w, grove_session_append(a, text(OURS), NULL, INTO(&id)));
 	OK(w, grove_session_ensure(a));
 	OK(w, grove_session_append(b, text(OURS), NULL, INTO(&id)));
@@ -66,7 +66,7 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 	grove_session_close(a);
 	grove_session_close(b);
 	grove_session_close(s);
-	/* what was there before is another session */
+	/* the entries from before belong to another session */
 	OK(w, grove_session_create(w->g, &opt, &a));
 	grove_session_append(a, text(OURS), NULL, INTO(&id));
 	GOT(w, grove_session_ensure(a), GROVE_EEXIST);
@@ -81,7 +81,10 @@ static void those_who_begin_a_session_at_once_share_it(void **state)
 	two_begin_one_session(*state, "claude", "00000001-1111-4111-8111-111111111111.jsonl");
 }
 
-/* One process: so many messages, each acknowledged; how often it was told of others. */
+/*
+ * One process: writes messages, each of which is acknowledged, and counts how often others' lines
+ * were reported.
+ */
 static void write_some(struct world *w, unsigned flags)
 {
 	struct grove *g = world_grove(w);
@@ -120,7 +123,7 @@ static void writers_take_turns(struct world *w, unsigned flags)
 	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	v = view_of(w, s);
 	assert_int_equal(grove_view_count(v), 2 + WRITERS * EACH);
-	/* nobody wrote below anything but what was the last line then */
+	/* each entry was written below the last line at that time */
 	for (uint32_t i = 1; i < 2 + WRITERS * EACH; i++) {
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
 		assert_int_equal(e.parent, i - 1);
@@ -145,8 +148,8 @@ static struct {
 	void (*deed)(const char *path);
 	const char *path;
 	int nth, seen;
-	char at[32];         /* the call before which it was done; "" not yet */
-	bool wrote, renamed; /* what had been called by then */
+	char at[32];         /* the call before which the agent acted; "": it has not yet */
+	bool wrote, renamed; /* which calls had been made by then */
 } agent;
 
 static int watch_calls(const char *call)
@@ -170,7 +173,7 @@ static void agent_comes(void (*deed)(const char *), const char *path, int nth)
 	grove__sys_fault = watch_calls;
 }
 
-/* False: there were not so many calls. */
+/* Returns false if there were not that many calls. */
 static bool agent_came(void)
 {
 	grove__sys_fault = NULL;
@@ -206,7 +209,7 @@ static void deletes(const char *path)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* The same length, in the same place. */
+/* Changes a word in place; the length stays the same. */
 static void changes_a_word(const char *path)
 {
 	struct grove_buf b = file_bytes(path);
@@ -220,7 +223,7 @@ static void changes_a_word(const char *path)
 	grove__buf_release(&b);
 }
 
-/* How many whole lines of the file have these words; 0 if there is no file. */
+/* Returns how many whole lines of the file contain these words; 0 if there is no file. */
 static int whole_lines(const char *path, const char *words)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -246,7 +249,7 @@ static bool begins_with(const char *path, const char *words)
 	return yes;
 }
 
-/* A file of two messages that was written a while ago, and a second name for it. */
+/* Creates a file of two messages that was written a while ago, and a second name for it. */
 static const char *prepare(struct world *w)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
@@ -260,13 +263,13 @@ static const char *prepare(struct world *w)
 	return path;
 }
 
-/* Half of what can be said whoever came when. */
+/* Checks what must hold whoever writes when. */
 static void nothing_is_spoilt(struct world *w, const char *path)
 {
 	DIR *d = opendir(w->cwd);
 	struct dirent *e;
 
-	/* a file that has no header is none of ours */
+	/* a file without a header is not one of grove's */
 	if (is_there(path))
 		assert_true(begins_with(path, HEADER));
 	while ((e = readdir(d)))
@@ -300,7 +303,7 @@ static void append_meanwhile(struct world *w, void (*deed)(const char *), unsign
 			assert_int_equal(here + elsewhere, 0);
 		else if (deed != truncates || !agent.wrote)
 			assert_int_equal(here + elsewhere, 1);
-		/* who is there before the lock is taken is seen */
+		/* what was written before the lock is taken is seen */
 		if (!strcmp(agent.at, "lock")) {
 			assert_int_equal(rc, deed == deletes ? GROVE_ENOTFOUND : flags ? GROVE_ECONFLICT : 0);
 			assert_int_equal(elsewhere, 0);
@@ -309,7 +312,7 @@ static void append_meanwhile(struct world *w, void (*deed)(const char *), unsign
 			if (!rc && deed == truncates)
 				assert_int_equal(whole_lines(path, "\"parentId\":\"u1\""), 1);
 		}
-		/* and the next one goes well, or is told why not */
+		/* the next append succeeds, or reports why not */
 		rc = grove_session_append(s, text(OURS), NULL, NULL);
 		if (deed == deletes)
 			assert_int_equal(rc, GROVE_ENOTFOUND);
@@ -350,7 +353,10 @@ static void an_agent_may_delete_the_file_at_any_call_of_an_append(void **state)
 	append_meanwhile(*state, deletes, GROVE_OPEN_STRICT);
 }
 
-/* Between the last look and the new file's name is a moment that nothing can close. */
+/*
+ * Between the last check and the renaming of the new file there is a moment that cannot be
+ * protected.
+ */
 static void rewrite_meanwhile(struct world *w, void (*deed)(const char *))
 {
 	for (int nth = 1;; nth++) {
@@ -381,7 +387,7 @@ static void rewrite_meanwhile(struct world *w, void (*deed)(const char *))
 			assert_int_equal(whole_lines(path, "\"a1\""), 0);
 		if (deed == deletes && !last_moment)
 			assert_false(is_there(path));
-		/* before the rename a change is told, or taken in */
+		/* before the rename, a change is reported or taken over */
 		if (deed != grows && !agent.renamed && !last_moment && !rc)
 			assert_int_equal(whole_lines(path, deed == changes_a_word ? "\"TWO\"" : "\"ONE\""), 1);
 		grove_session_close(s);
@@ -415,7 +421,7 @@ static void an_agent_may_delete_the_file_at_any_call_of_a_rewrite(void **state)
 
 /* ------------------------------------------------------------ agents at work */
 
-/* A process that does nothing until it is ended. */
+/* Starts a process that does nothing until it is ended. */
 static pid_t a_process(void)
 {
 	pid_t pid = fork();
@@ -443,7 +449,7 @@ static const char *note_path(struct world *w, long pid)
 	return path;
 }
 
-/* As the program leaves it. */
+/* Writes the note as Claude Code does. */
 static void leave_note(struct world *w, long pid, const char *session, int64_t since)
 {
 	char json[512];
@@ -465,7 +471,10 @@ static void a_session_that_claude_works_on_is_appended_to_but_not_rewritten(void
 
 	leave_note(w, pid, SID, grove__sys_now_ms());
 	snprintf(words, sizeof(words), "(process %ld)", (long)pid);
-	/* in the middle, which is a rewrite; the last line, which is cut off; another place */
+	/*
+	 * removing an entry from the middle, which is a rewrite; the last line, which is cut off;
+	 * moving
+	 */
 	GOT(w, grove_session_forget(s, "a1", &n), GROVE_ECONFLICT);
 	grove_session_error(s, &d);
 	assert_non_null(strstr(d.message, words));
@@ -483,7 +492,7 @@ static void a_session_that_claude_works_on_is_appended_to_but_not_rewritten(void
 	grove_session_close(forced);
 
 	end(pid);
-	/* the note of a process that was killed stays: it is nobody's */
+	/* the note of a killed process stays, but counts for nothing */
 	assert_true(is_there(note_path(w, pid)));
 	assert_int_equal(grove_session_refresh(s), 1);
 	OK(w, grove_session_forget(s, "u2", &n));
@@ -500,11 +509,11 @@ static void what_is_no_trace_of_this_session_stops_nobody(void **state)
 
 	leave_note(w, me, "11111111-2222-4333-8444-666666666666", now);
 	OK(w, grove_session_forget(s, "a2", &n));
-	/* its number was given to another process long after */
+	/* much later, its process number was given to another process */
 	leave_note(w, me, SID, 1000000000000);
 	OK(w, grove_session_forget(s, "u2", &n));
 	unlink(note_path(w, me));
-	/* no notes at all */
+	/* files that are not notes */
 	file_make(note_path(w, 1), "{\"sessionId\":");
 	file_make(note_path(w, 2), "");
 	file_make(note_path(w, me), "{\"pid\":1,\"sessionId\":17}");
@@ -575,10 +584,13 @@ static void the_system_knows_who_is_alive(void **state)
 
 	(void)state;
 	assert_true(grove__sys_alive(pid, &began));
-	/* a system that does not tell says 0; clocks may be set, but not by an hour within this test */
+	/*
+	 * a system that cannot tell returns 0; clocks may be set, but not by an hour during this
+	 * test
+	 */
 	assert_true(!began || (began > now - 3600000 && began < now + 3600000));
 	assert_int_equal(kill(pid, SIGKILL), 0);
-	/* dead, though nobody asked about it yet */
+	/* it has ended, though its parent has not asked for its status yet */
 	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
 	assert_false(grove__sys_alive(pid, NULL));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -586,7 +598,7 @@ static void the_system_knows_who_is_alive(void **state)
 	assert_false(grove__sys_alive(0, NULL));
 	assert_false(grove__sys_alive(-1, NULL));
 	assert_false(grove__sys_alive((int64_t)1 << 40, NULL));
-	/* one of another user's is alive, too */
+	/* a process of another user counts as alive, too */
 	assert_true(grove__sys_alive(1, NULL));
 }
 

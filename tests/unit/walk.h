@@ -21,7 +21,7 @@
 
 #include "sys/stamp.h"
 
-/* What the caller answers when it has had enough. */
+/* What a callback returns to end the call. */
 #define ENOUGH 77
 
 static int enough(void)
@@ -57,7 +57,7 @@ static int copy_one(const char *path, const struct stat *st, int type, struct FT
 	while ((n = read(in, bytes, sizeof(bytes))) > 0)
 		if (write(out, bytes, (size_t)n) != n)
 			return -1;
-	/* as old as it was: what is young is not remembered */
+	/* keeps the old time: files that are too new are not cached */
 	futimens(out, (const struct timespec[]){ st->st_mtim, st->st_mtim });
 	close(in);
 	close(out);
@@ -80,7 +80,7 @@ static void on_trace(void *payload, const char *line)
 	(void)line;
 }
 
-/* With or without a cache and a trace. */
+/* Opens the environment, with a cache and a trace or without them. */
 static int open_world(const struct stage *st, bool more, struct grove **out)
 {
 	const char *store = st->db;
@@ -104,7 +104,7 @@ static struct grove *world_of(const struct stage *st, int *rc)
 	return g;
 }
 
-/* The session as this world names it. */
+/* Returns the name by which the session is opened. */
 static const char *name_of(const struct stage *st)
 {
 	static char path[600];
@@ -128,7 +128,7 @@ static void lay(const struct stage *st, const char *name, const char *bytes)
 	assert_int_equal(grove__sys_set_mtime(path, 1700000000000000000), 0);
 }
 
-/* What an act was answered, as a number. */
+/* The result of an act, as a number. */
 static uint64_t answer;
 
 static void answered(const char *ptr, size_t len)
@@ -166,7 +166,7 @@ static int on_progress(void *payload, uint64_t done, uint64_t total)
 	return enough();
 }
 
-/* What some agents do not have. */
+/* Some agents do not support an act: that counts as success. */
 static int or_notsup(int rc)
 {
 	return rc == GROVE_ENOTSUP ? 0 : rc;
@@ -176,17 +176,17 @@ struct act {
 	const char *name;
 	int (*go)(const struct stage *st, struct grove *g);
 	bool changes;
-	const char *only;              /* this agent; NULL: each */
+	const char *only;              /* for this agent only; NULL: for all */
 	bool files;                    /* in files only */
-	bool ends;                     /* the session is gone afterwards */
+	bool ends;                     /* the session does not exist afterwards */
 	/*
-	 * It fails, or is answered what it always is. A session that the system cannot read
-	 * may be passed over.
+	 * It fails, or has the same result as always. A session that the system cannot read
+	 * may be skipped.
 	 */
 	bool same;
-	/* Looks at what it left behind: 0, or what is wrong. */
+	/* Checks what the act left behind: returns 0, or what is wrong. */
 	int (*after)(const struct stage *st, struct grove *g);
-	int also[KINDS];               /* another code that may tell of it */
+	int also[KINDS];               /* another code with which it may fail */
 };
 
 static const struct act *acts;
@@ -216,7 +216,7 @@ static int perform(struct stage *st, size_t a, struct grove_detail *d)
 	return rc;
 }
 
-/* Of so many places one is tried, unless time does not matter. */
+/* One of so many places is tried, unless there is enough time. */
 #define SHARE 16
 
 static struct chance chance;
@@ -237,7 +237,7 @@ static void judge(const struct stage *st, size_t a, enum kind kind, int rc, cons
 		[CALLER] = { ENOUGH, -ENOUGH, GROVE_ECANCELLED },
 	};
 
-	/* what could not be looked at again afterwards has an unknown tail */
+	/* after a change that could not be read again, the end of the log is unknown */
 	if (!rc || (rc == GROVE_EIO && acts[a].changes) || rc == acts[a].also[kind])
 		return;
 	for (size_t i = 0; i < 8 && told[kind][i]; i++)
@@ -250,7 +250,7 @@ static void judge(const struct stage *st, size_t a, enum kind kind, int rc, cons
 	print_callers();
 }
 
-/* Whatever failed: the session can be read and checked by whoever comes next. */
+/* Checks that whoever opens the session after a failure can read and check it. */
 static void look_afterwards(const struct stage *st, size_t a)
 {
 	const char *id = strcmp(st->dialect, "claude") ? "s1" : SID;
@@ -296,7 +296,7 @@ static void walk(struct stage *st, size_t a, enum kind kind)
 	upto = now.nr;
 	whole = answer;
 	for (size_t i = from; i < upto; i++) {
-		/* callers are few: all of them */
+		/* there are few callbacks: all of them are tried */
 		if (kind != CALLER && chance_below(&chance, share))
 			continue;
 		tried++;
@@ -341,7 +341,7 @@ static void walk(struct stage *st, size_t a, enum kind kind)
 	"{\"type\":\"branch_summary\",\"id\":\"b1\",\"parentId\":\"u4\"" TS ",\"fromId\":\"u3\",\"summary\":\"was there\"}\n"
 #define TITLED "{\"type\":\"session\",\"version\":3,\"id\":\"s1\"" TS ",\"cwd\":\"/w\",\"title\":\"t\",\"titleSource\":\"user\"}\n"
 #define MODEL "{\"type\":\"model_change\",\"id\":\"m1\",\"parentId\":\"b1\"" TS ",\"model\":\"p/m\"}\n"
-/* Lines that check tells of and fix mends: an orphan, an id that is there twice, half a line. */
+/* Lines that check reports and fix repairs: an orphan, an id that occurs twice, half a line. */
 #define DAMAGE \
 	"{\"type\":\"session\",\"version\":3,\"id\":\"s2\"" TS ",\"cwd\":\"/w\",\"parentSession\":\"s1\"}\n" \
 	ENTRY("u1", "null", "user", "one") "not json\n" ENTRY("u1", "\"u1\"", "user", "twice") \
@@ -349,7 +349,7 @@ static void walk(struct stage *st, size_t a, enum kind kind)
 	"{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"u1\"" TS ",\"targetId\":\"nobody\",\"label\":\"x\"}\n" \
 	"{\"type\":\"message\",\"id\":\"h"
 
-/* Without ids: version 1. */
+/* Version 1, without ids. */
 #define OLD \
 	"{\"type\":\"session\",\"id\":\"s3\"" TS ",\"cwd\":\"/w\",\"provider\":\"p\",\"modelId\":\"m\"}\n" \
 	"{\"type\":\"message\"" TS ",\"message\":{\"role\":\"user\",\"content\":\"old\"}}\n" \
@@ -386,7 +386,9 @@ static void begin_history(const struct stage *st)
 	grove_close(g);
 }
 
-/* A blob that is named, one that is not, one that is not what it says, and one that is not there. */
+/*
+ * Creates a blob that is referred to, one that is not, one with wrong content; another is missing.
+ */
 static void add_blobs(const struct stage *st, const char *session, const char *lines)
 {
 	static const char image[] = "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"u1\"" TS
@@ -413,7 +415,9 @@ static void add_blobs(const struct stage *st, const char *session, const char *l
 	grove_close(g);
 }
 
-/* Everything that one agent has, in files; with `sqlite` all of it is in a database, too. */
+/*
+ * Creates everything that one agent has, in files; with `sqlite` all of it is in a database, too.
+ */
 static void furnish(struct stage *st, size_t i, bool sqlite)
 {
 	bool claude = !strcmp(worlds[i].dialect, "claude");
@@ -489,7 +493,7 @@ static void walk_all(void **state, bool sqlite, enum kind kind)
 		}
 	}
 	print_message("# %u of %zu places\n", tried, now.nr - before);
-	/* in a database the caller may be called from the places that files had */
+	/* in a database, callbacks may be called from the same places as with files */
 	assert_true(tried > 0 || now.nr == before);
 	assert_int_equal(wrong, 0);
 }

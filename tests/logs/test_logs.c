@@ -1,11 +1,10 @@
 /*
- * tests/logs/test_logs.c: lines under a key, and files under paths, through <grove.h>
- * and <grove/storage.h>: one suite for memory, files, SQLite, a store that a host brings and, where $GROVE_TEST_MYSQL
- * names a server, MariaDB.
+ * tests/logs/test_logs.c: lines under a key, and files under paths, through <grove.h> and <grove/storage.h>. One
+ * suite runs on memory, files, SQLite, a store type of an application and, if $GROVE_TEST_MYSQL names a server,
+ * MariaDB.
  *
- * The contracts are those of a store of sessions for an agent's SDK: what is
- * loaded is what was appended, keys are any text, a batch that is sent twice is
- * stored once, and deleting a session deletes nothing else.
+ * An agent's SDK expects this of a store for its sessions: what is loaded is what was appended, keys are any text, a
+ * batch that is sent twice is stored once, and deleting a session deletes nothing else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,9 +32,9 @@ enum { MANY = 64 };
 
 static const struct kind {
 	const char *name, *url;   /* %s: a directory of the test; NULL: $GROVE_TEST_MYSQL */
-	bool shared;              /* another environment, or another process, sees the same */
+	bool shared;              /* another environment or process sees the same */
 	bool files;
-	bool same_process;        /* a child cannot use it */
+	bool same_process;        /* a child process cannot use it */
 } kinds[] = {
 	{ "memory", "memory:", false, false, true },
 	{ "file", "file:%s/store", true, true, false },
@@ -140,7 +139,7 @@ static struct grove_log *made(struct world *w, struct grove_key key)
 
 static const struct grove_log_options by_uuid = { .size = sizeof(by_uuid), .id_member = "uuid" };
 
-/* Lines, up to NULL. */
+/* Appends the given lines, up to NULL. */
 static struct grove_log_result add(struct world *w, struct grove_log *l,
 				   const struct grove_log_options *opt, ...)
 {
@@ -232,7 +231,7 @@ static struct names *list(struct world *w, const struct grove_key *under)
 	return n;
 }
 
-/* These, up to NULL, and no others. */
+/* Asserts that the list has these, up to NULL, and no others. */
 static void assert_list(struct world *w, const struct grove_key *under, ...)
 {
 	struct names *n = list(w, under);
@@ -282,7 +281,7 @@ static void what_was_never_written_is_not_found(void **state)
 	GOT(grove_log_open(w->g, NULL, &key, GROVE_LOG_WRITE, &l), GROVE_ENOTFOUND);
 	assert_int_equal(grove_log_read(l, 0, 0, grove_buf_sink(&b), NULL), GROVE_EINVAL);
 	grove_log_close(l);
-	/* one that may be made is not made by looking */
+	/* a log that may be created is not created by reading */
 	l = made(w, key);
 	assert_int_equal(grove_log_read(l, 0, 0, grove_buf_sink(&b), NULL), GROVE_ENOTFOUND);
 	grove_log_close(l);
@@ -316,24 +315,24 @@ static void known_ids_are_skipped_and_lines_without_one_are_kept(void **state)
 		"{\"uuid\":\"\\u0032\"}", NULL);
 	assert_int_equal(r.stored, 3);
 	assert_int_equal(r.skipped, 1);
-	/* the same again, through another handle that knows nothing yet */
+	/* the same lines again, through another handle that knows nothing yet */
 	other = made(w, key3("p", "s", NULL));
 	r = add(w, other, &by_uuid, "{\"uuid\":\"1\"}", "{\"x\":1}", "{\"uuid\":\"2\"}", "{\"uuid\":3}",
 		"{\"uuid\":\"\"}", "{\"uuid\":\"\"}", "{\"uuid\":3}", NULL);
 	assert_int_equal(r.stored, 5);
 	assert_int_equal(r.skipped, 2);
-	/* and the first one finds out what the other wrote */
+	/* and the first handle finds out what the other one wrote */
 	add(w, other, &by_uuid, "{\"uuid\":\"4\"}", NULL);
 	r = add(w, l, &by_uuid, "{\"uuid\":\"4\"}", "{\"uuid\":\"5\"}", NULL);
 	assert_int_equal(r.stored, 1);
 	assert_int_equal(r.seq, 10);
-	/* another member, other ids; none, and nothing is skipped */
+	/* with another member the ids are others; without one, nothing is skipped */
 	r = add(w, l, &(struct grove_log_options){ .size = sizeof(by_uuid), .id_member = "x" },
 		"{\"x\":\"1\",\"uuid\":\"5\"}", "{\"x\":\"1\"}", NULL);
 	assert_int_equal(r.stored, 1);
 	r = add(w, l, NULL, "{\"uuid\":\"1\"}", NULL);
 	assert_int_equal(r.stored, 1);
-	/* the same id in another log is another's */
+	/* the same id in another log has nothing to do with it */
 	put(w, key3("p", "s", "sub"), "{\"uuid\":\"1\"}");
 	assert_has(w, key3("p", "s", "sub"), "{\"uuid\":\"1\"}\n");
 	grove_log_close(l);
@@ -353,12 +352,12 @@ static void a_handle_knows_ids_after_the_log_was_rewritten(void **state)
 	r = add(w, l, &by_uuid, "{\"uuid\":\"1\"}", "{\"uuid\":\"9\"}", NULL);
 	assert_int_equal(r.stored, 1);
 	assert_lines(w, other, "{\"uuid\":\"9\"}\n{\"uuid\":\"1\"}\n");
-	/* a value that is put changes no line */
+	/* setting a value changes no line */
 	LOG_OK(other, grove_log_value_put(other, "x", grove_str("1")));
 	LOG_OK(l, grove_log_value_put(l, "x", grove_str("2")));
 	r = add(w, l, &by_uuid, "{\"uuid\":\"1\"}", "{\"uuid\":\"10\"}", NULL);
 	assert_int_equal(r.skipped, 1);
-	/* removed and made again */
+	/* removed and created again */
 	remove_it(w, key3("p", "s", NULL), 0);
 	r = add(w, l, &by_uuid, "{\"uuid\":\"1\"}", NULL);
 	assert_int_equal(r.stored, 1);
@@ -390,7 +389,7 @@ static void sub_logs_and_projects_are_apart(void **state)
 	assert_list(w, NULL, "p|s|-", "q|s|-", NULL);
 	assert_list(w, &none, NULL);
 	assert_list(w, &s, "p|s|subagents/agent-a", "p|s|subagents/agent-b/agent-c", NULL);
-	/* a session without a log of its own has its sub-logs all the same */
+	/* a session without a log of its own still lists its sub-logs */
 	assert_list(w, &(struct grove_key){ "p", "alone", NULL }, "p|alone|subagents/agent-a", NULL);
 	remove_it(w, key3("p", "alone", NULL), 0);
 	assert_list(w, &(struct grove_key){ "p", "alone", NULL }, NULL);
@@ -430,7 +429,7 @@ static void removing_takes_sub_logs_and_nothing_else(void **state)
 		    "p||-", "p|sa|-", NULL);
 }
 
-/* 300 characters of four bytes each. */
+/* Returns 300 characters of four bytes each. */
 static const char *long_text(unsigned which)
 {
 	static char text[2][1400];
@@ -514,7 +513,7 @@ static void names_of_any_length_are_told_apart(void **state)
 	n = list(w, &p);
 	assert_int_equal(n->nr, 13);
 	free(n);
-	/* it is known by all of its name after it moved, too */
+	/* after it was moved, it is found by its full name, too */
 	OK(keyed_move(w->g, NULL, &(struct grove_key){ "p", b, NULL },
 			  &(struct grove_key){ a, b, NULL }));
 	assert_has(w, key3(a, b, "sub"), "c\n");
@@ -591,7 +590,7 @@ static void values_stay_with_their_log(void **state)
 	assert_int_equal(b.len, 4);
 	assert_memory_equal(b.ptr, bytes.ptr, 4);
 	grove_buf_release(&b);
-	/* the lines were not changed by it, nor their time */
+	/* this has changed neither the lines nor their time */
 	n = list(w, &(struct grove_key){ "p", NULL, NULL });
 	assert_int_equal(n->modified[0], before);
 	assert_int_equal(n->lines[0], 1);
@@ -654,7 +653,7 @@ static void replacing_is_all_or_nothing(void **state)
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_log *again;
 
-	/* one that is not there yet is made */
+	/* a log that does not exist yet is created */
 	LOG_OK(l, keyed_replace(l, lines, 1, NULL, NULL));
 	assert_lines(w, l, "x\n");
 	add(w, l, NULL, "1", "2", NULL);
@@ -663,7 +662,7 @@ static void replacing_is_all_or_nothing(void **state)
 	LOG_OK(l, keyed_replace(l, NULL, 0, &force, NULL));
 	assert_lines(w, l, "");
 	grove_log_close(l);
-	/* without a line it is a log still */
+	/* without any line it is still a log */
 	again = log_at(w, key3("p", "s", NULL), GROVE_LOG_READ);
 	LOG_OK(again, grove_log_read(again, 0, 0, grove_buf_sink(&b), NULL));
 	assert_int_equal(b.len, 0);
@@ -695,7 +694,7 @@ static void a_part_of_the_lines_can_be_read(void **state)
 	grove_log_close(l);
 }
 
-/* Both ends of lines without an LF in them; "" is no line at all. */
+/* Asserts both ends of the log, lines without their LF; "" means that there is no line. */
 static void ends_are(struct world *w, struct grove_log *l, size_t head, size_t tail, const char *first,
 		     const char *last)
 {
@@ -726,7 +725,7 @@ static void both_ends_can_be_read(void **state)
 	ends_are(w, l, 12, 0, "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n", "");
 	LOG_OK(l, keyed_replace(l, NULL, 0, NULL, NULL));
 	ends_are(w, l, 9, 9, "", "");
-	/* the first lines are long, so that the last ones are not as long as one would guess */
+	/* the first lines are long, so a guess from their length would not find the last ones */
 	memset(want, 'y', sizeof(want));
 	s = (struct grove_slice){ want, sizeof(want) };
 	for (int i = 0; i < 8; i++)
@@ -748,7 +747,7 @@ static void both_ends_can_be_read(void **state)
 	grove_log_close(l);
 }
 
-/* Does the store have what is asked for? One that a host brings need not. */
+/* Returns whether the store supports the call. An application's store need not. */
 static bool has(int rc)
 {
 	if (rc == GROVE_ENOTSUP)
@@ -793,7 +792,7 @@ static void a_lock_keeps_other_handles_from_writing(void **state)
 		goto out;
 	assert_int_equal(grove_log_append(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
 	assert_int_equal(keyed_replace(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
-	/* it is not for us, nor for what we put in its place */
+	/* the lock does not keep out its holder, nor what the holder puts in the log's place */
 	add(w, l, NULL, "2", NULL);
 	LOG_OK(l, keyed_replace(l, &line, 1, &(struct grove_log_options){ .size = sizeof(struct grove_log_options), .flags = GROVE__KEYED_FORCE }, NULL));
 	add(w, l, NULL, "3", NULL);
@@ -802,13 +801,13 @@ static void a_lock_keeps_other_handles_from_writing(void **state)
 	LOG_OK(l, keyed_unlock(l));
 	LOG_OK(l, keyed_unlock(l));
 	add(w, other, NULL, "4", NULL);
-	/* one that is over is anybody's */
+	/* a lock that has expired may be taken by anybody */
 	LOG_OK(l, keyed_lock(l, 1));
 	usleep(5000);
 	LOG_OK(other, keyed_lock(other, 60000));
 	assert_int_equal(grove_log_append(l, &line, 1, NULL, NULL), GROVE_ECONFLICT);
 	LOG_OK(l, keyed_unlock(l));
-	/* a lock goes with its log */
+	/* the lock is removed with its log */
 	remove_it(w, key, 0);
 	LOG_OK(other, keyed_unlock(other));
 	add(w, l, NULL, "5", NULL);
@@ -911,14 +910,14 @@ static void *write_some(void *payload)
 		lines[0] = grove_str(a);
 		lines[1] = grove_str(b);
 		t->rc = grove_log_append(t->l, lines, 2, &opt, NULL);
-		/* and once more, as if nobody had answered */
+		/* and once more, as if no answer had come */
 		if (!t->rc && i % 7 == 0)
 			t->rc = grove_log_append(t->l, lines, 2, &opt, NULL);
 	}
 	return NULL;
 }
 
-/* All lines are there once, those of each writer in order, those of a call together. */
+/* Asserts that all lines are there once, each writer's in order, those of one call together. */
 static void assert_written(struct world *w, struct grove_key key, int writers)
 {
 	struct grove_log *l = log_at(w, key, GROVE_LOG_READ);
@@ -994,7 +993,7 @@ static void a_second_environment_sees_it(void **state)
 	grove_close(other.g);
 }
 
-/* A child that appends, tells through `fd` what was acknowledged, and is killed. */
+/* A child that appends, reports through `fd` what was acknowledged, and is killed. */
 static void child(struct world *w, int nr, int from, int fd)
 {
 	struct grove_key key = key3("p", "s", NULL);
@@ -1030,7 +1029,7 @@ static void what_was_acknowledged_survives_a_kill(void **state)
 
 	if (kind->same_process)
 		skip();
-	/* no database of ours may be open when we fork */
+	/* no database may be open when the process forks */
 	grove_close(w->g);
 	for (int i = 0; i < CHILDREN; i++)
 		pid[i] = -1;
@@ -1148,7 +1147,7 @@ static void random_calls_agree_with_a_model(void **state)
 			LOG_OK(log[k][h], keyed_replace(log[k][h], lines, nr, &force, NULL));
 			model_forget(k);
 			model.there[k] = true;
-			/* nothing is skipped here */
+			/* here nothing is skipped */
 			for (size_t i = 0; i < nr; i++) {
 				if (ids[i] >= 0)
 					model.has[k][ids[i]] = false;
@@ -1221,7 +1220,7 @@ static void a_log_of_an_agent_is_an_ordinary_session(void **state)
 	}
 }
 
-/* In files: what agents leave behind, and what lies there already. */
+/* File stores: incomplete lines that agents leave, and files that are not grove's. */
 static void files_may_be_unfinished_or_not_ours(void **state)
 {
 	struct world *w = *state;
@@ -1253,13 +1252,13 @@ static void files_may_be_unfinished_or_not_ours(void **state)
 	r = add(w, l, &by_uuid, "{\"uuid\":\"4\"}", NULL);
 	assert_int_equal(r.skipped, 1);
 	assert_lines(w, l, "{\"uuid\":\"1\"}\n{\"uuid\":\"2\"}\n{\"uuid\":\"3\"}\n{\"uuid\":\"4\n{\"uuid\":\"4\"}\n");
-	/* without ids nobody counts lines, unless asked */
+	/* without ids nobody counts lines, unless asked to */
 	r = add(w, l, NULL, "x", NULL);
 	assert_true(r.seq == 6 || r.seq == GROVE_LOG_UNCOUNTED);
 	r = add(w, l, &(struct grove_log_options){ .size = sizeof(by_uuid), .flags = GROVE_LOG_COUNT }, "y", NULL);
 	assert_int_equal(r.seq, 7);
 	grove_log_close(l);
-	/* names that no key has */
+	/* names that cannot come from a key */
 	snprintf(path, sizeof(path), "%s/store/p/%%zz.jsonl", w->dir);
 	f = fopen(path, "w");
 	assert_non_null(f);
@@ -1329,7 +1328,7 @@ static void append_file(struct grove_storage *st, const char *path, const char *
 	FILE_OK(path, grove_storage_append_text(st, path, grove_str(text), GROVE_SYNC_NONE));
 }
 
-/* NULL: there is no such file. */
+/* Asserts the file's content; NULL: there is no such file. */
 static void assert_text(struct grove_storage *st, const char *path, const char *want)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -1361,7 +1360,7 @@ static int note_file(void *payload, const struct grove_storage_item *item)
 	return 0;
 }
 
-/* "path bytes title" of each, up to NULL, and no others. */
+/* Asserts that the files are these, each "path bytes title", up to NULL, and no others. */
 static void assert_files(struct grove_storage *st, ...)
 {
 	struct names *n = calloc(1, sizeof(*n));
@@ -1421,12 +1420,12 @@ static void a_path_is_a_key(void **state)
 	assert_has(w, key3("/w", "a", "draft.txt/"), "4\n");
 	assert_has(w, key3("/", "top", NULL), "5\n");
 	assert_has(w, key3(NULL, "bare/", NULL), "6\n");
-	/* what has its key keeps it */
+	/* a file that has a key keeps it */
 	append_file(st, "/w/x.jsonl", "7\n");
 	append_file(st, "/w/x/y.jsonl", "8\n");
 	assert_has(w, key3("/w/x", "y", NULL), "1\n8\n");
 	grove_storage_close(st);
-	/* another one knows what it has listed */
+	/* another storage knows only what it has listed */
 	st = storage_of(w);
 	assert_files(st, "/w/x/y.jsonl 4 -", "/w/a.jsonl 2 -", "/w/a/task.jsonl 2 -", "/w/a/draft.txt 2 -",
 		     "/top.jsonl 2 -", "bare 2 -", "/w/x.jsonl 2 -", NULL);
@@ -1513,7 +1512,7 @@ static void files_move_and_go_with_what_belongs_to_them(void **state)
 	FILE_OK("/w/a.jsonl", grove_storage_rename(st, "/w/a.jsonl", "/v/b.jsonl"));
 	assert_files(st, "/v/b.jsonl 2 -", "/v/b/task.jsonl 2 -", "/w/b.jsonl 2 -", NULL);
 	assert_text(st, "/w/a.jsonl", NULL);
-	/* in place of another */
+	/* in place of another file */
 	FILE_OK("/w/b.jsonl", grove_storage_rename(st, "/w/b.jsonl", "/v/b.jsonl"));
 	assert_files(st, "/v/b.jsonl 2 -", NULL);
 	assert_text(st, "/v/b.jsonl", "3\n");
@@ -1644,7 +1643,7 @@ int main(void)
 	for (size_t i = 0; i < CASES * KINDS; i++) {
 		const struct kind *k = &kinds[i / CASES];
 
-		/* with a server around it this is the server's test */
+		/* when a server is given, only its store is tested */
 		if (only ? strcmp(only, k->name) != 0 : !k->url != server)
 			continue;
 		snprintf(name[nr], sizeof(name[nr]), "%s: %s", k->name, cases[i % CASES].name);

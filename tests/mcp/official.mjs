@@ -5,12 +5,6 @@
 //   official.mjs GROVE PACKAGES
 //
 // PACKAGES has the clients in node_modules. The sessions are those of $HOME.
-// handshake, and the one of 2026-07-28, which has none. They check every answer against
-// the protocol's own schemas.
-//
-//   official.mjs GROVE PACKAGES
-//
-// PACKAGES has them in node_modules. Sessions are those of $HOME.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'

@@ -1,5 +1,5 @@
-// The Claude Agent SDK on a store of grove's, with the SDK and its program: a conversation, its resumption in another
-// process from the store alone, and every function about sessions.
+// The Claude Agent SDK with sessions in a store of grove's: a conversation with the real SDK and Claude
+// Code, its continuation in another process from the store alone, and every function about sessions.
 //   SDK=…/claude-agent-sdk/sdk.mjs GROVE=…/bindings/node node claude.mjs
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ const { openStore } = await import(pathToFileURL(path.join(process.env.GROVE, "c
 const made = [];
 after(() => made.forEach((dir) => fs.rmSync(dir, { recursive: true, force: true })));
 
-/** A directory for one conversation, and a model. */
+/** Creates a directory for one conversation, and a model. */
 async function newPlace() {
 	const root = fs.mkdtempSync(path.join(os.tmpdir(), "grove-sockets-claude-"));
 	made.push(root);
@@ -23,7 +23,7 @@ async function newPlace() {
 	return { root, work: path.join(root, "work"), model: await startModel(), configs: 0 };
 }
 
-/** One turn, by a process with an empty configuration: whatever it knows comes from the store. */
+/** Runs one turn in a process with an empty configuration, which knows only what is in the store. */
 async function ask(place, sessionStore, prompt, options = {}) {
 	const config = path.join(place.root, `config${place.configs++}`);
 	fs.mkdirSync(config);
@@ -50,7 +50,7 @@ function assertNoneTwice(entries) {
 	assert.equal(new Set(uuids(entries)).size, uuids(entries).length);
 }
 
-/** A store that tells which keys it was given. */
+/** Wraps a store so that it notes the keys it was given. */
 function telling(store, keys) {
 	return {
 		append: (key, entries) => {
@@ -86,7 +86,8 @@ for (const [name, url] of Object.entries(stores)) {
 			"all is well",
 		);
 		const first = await ask(place, telling(store, keys), "first question");
-		// The program may ask the model more than this: which answer is the last is not ours to say.
+		// Claude Code may send the model other requests as well, so it is not known which answer is
+		// the last.
 		assert.ok(first.text);
 		assert.deepEqual(first.errors, []);
 		const { projectKey } = keys[0];
@@ -127,7 +128,7 @@ async function useFunctions({ root, work }, store, sessionId) {
 	await sdk.importSessionToStore(sessionId, store, { dir: work });
 }
 
-/** An append that was stored, and whose answer was lost, is sent again. */
+/** If an append was stored but its answer was lost, it is sent again. */
 async function loseAnswers(place, store, key) {
 	let losses = 2;
 	const lossy = telling(store, []);

@@ -1,5 +1,5 @@
-// A model on this machine, for agents that speak Anthropic's Messages API. Each request for an answer takes
-// the next step that was pushed: a text, or a list of content blocks. `requests` keeps what was asked.
+// A stand-in for a model, for agents that speak Anthropic's Messages API. Each request of a conversation
+// gets the next answer that was pushed: a text, or a list of content blocks. `requests` keeps all requests.
 import http from "node:http";
 
 function* eventsOf({ id, model, content, stop, usage }) {
@@ -31,7 +31,10 @@ function stream(response, answer) {
 	response.end();
 }
 
-/** `isMain`: is this a request of the conversation itself? Others (titles, summaries) take no step. */
+/**
+ * `isMain` tells whether a request belongs to the conversation itself. Others (titles, summaries)
+ * use up no answer.
+ */
 export async function startModel(isMain = (body) => (body.tools ?? []).length > 0) {
 	const steps = [];
 	const requests = [];
@@ -74,12 +77,15 @@ export async function startModel(isMain = (body) => (body.tools ?? []).length > 
 	};
 }
 
-/** What the model was sent last, as text. */
+/** Returns what the model was sent last, as text. */
 export const lastAsked = (model) => JSON.stringify(model.requests.at(-1).messages);
 
 export const call = (id, name, input) => ({ type: "tool_use", id, name, input });
 
-/** Ids, times and paths as numbers in the order in which they appear, so that two runs can be compared. */
+/**
+ * Replaces ids, times and paths by numbers in the order in which they occur, so that two runs can
+ * be compared.
+ */
 export function comparable(text, paths) {
 	const names = new Map();
 	const nameOf = (kind, value) => {

@@ -61,7 +61,7 @@ async function converse(storage) {
 	return { file, count };
 }
 
-/** A session that was never used but for a draft goes when the draft is gone and it is closed. */
+/** A session that has only a draft is removed when the draft is gone and the session is closed. */
 async function draft(storage) {
 	const manager = omp.SessionManager.create(cwd, dir, storage);
 	await manager.saveDraft("half a thought");
@@ -80,7 +80,7 @@ async function main() {
 	if (/^(sqlite|mysql):/.test(where)) initStore(where);
 	const { file, count } = await converse(await openStorage(where, omp));
 
-	// Another storage on the same store: what it knows comes from there.
+	// Another storage on the same store knows only what is in the store.
 	const storage = await openStorage(where, omp);
 	const again = await omp.SessionManager.open(file, dir, storage);
 	assert.ok(again.getEntries().length >= count);

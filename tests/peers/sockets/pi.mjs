@@ -1,4 +1,4 @@
-// pi on grove, with pi itself: its agent, its runtime and its program do the same as on its own sessions.
+// pi with sessions in grove: its agent, its runtime and its program do the same as on pi's own sessions.
 //   PI=…/dist/bundle/index.js GROVE=…/bindings/node node pi.mjs
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -14,7 +14,7 @@ const STATICS = ["create", "open", "continueRecent", "inMemory", "forkFrom", "fi
 const made = [];
 after(() => made.forEach((dir) => fs.rmSync(dir, { recursive: true, force: true })));
 
-/** A home with a model for pi. */
+/** Creates a home with a model for pi. */
 async function newHome() {
 	const root = fs.mkdtempSync(path.join(os.tmpdir(), "grove-sockets-pi-"));
 	made.push(root);
@@ -48,7 +48,10 @@ async function agents(home) {
 
 const filesOf = (dir) => fs.readdirSync(dir).sort().map((name) => fs.readFileSync(path.join(dir, name), "utf8"));
 
-/** A conversation with everything that an agent does to its session; what it said, and the files. */
+/**
+ * A conversation in which an agent does everything it can do to a session; returns its answers, and
+ * the files.
+ */
 async function converse(SessionManager, home) {
 	const { model } = home;
 	const { start, common, pi } = await agents(home);
@@ -88,7 +91,7 @@ async function converse(SessionManager, home) {
 	return comparable([...log.map((line) => JSON.stringify(line)), ...filesOf(home.dir)].join("\n"), [[home.root, "<root>"]]);
 }
 
-/** pi's runtime calls the statics of its own class: they are replaced, as pi/register does. */
+/** pi's runtime calls static methods of its own class: they are replaced, as pi/register does. */
 async function runtime(pi, common, SessionManager, { cwd, agentDir, dir, model }, file) {
 	const own = Object.fromEntries(STATICS.map((name) => [name, pi.SessionManager[name]]));
 	for (const name of STATICS) pi.SessionManager[name] = SessionManager[name].bind(SessionManager);
@@ -126,7 +129,7 @@ async function runtime(pi, common, SessionManager, { cwd, agentDir, dir, model }
 	}
 }
 
-/** The second process of the tests with databases: only the id is known. */
+/** The second process of the tests with databases, which knows only the id. */
 async function resume({ store, id, ...home }) {
 	const { onStore } = await import(pathToFileURL(path.join(GROVE, "pi.mjs")).href);
 	const { start } = await agents(home);
@@ -147,7 +150,7 @@ test("pi's agent and runtime write the same on grove as on their own", async () 
 	assert.deepEqual(got.split("\n"), wanted.split("\n"));
 });
 
-/** Starts pi's program with the package's module before it; `isOwn`: without. */
+/** Starts pi's program with the package's module loaded first, or with `isOwn` without it. */
 function startProgram(home, { store, isOwn = false }, ...args) {
 	const program = path.join(path.dirname(PI), "cli.js");
 	const before = isOwn ? [] : ["--import", pathToFileURL(path.join(GROVE, "pi", "register.mjs")).href];
@@ -189,7 +192,10 @@ test("the program itself, with --import grove-sessions/pi/register", async () =>
 	home.model.close();
 });
 
-/** pi's program, asked over standard input; `ask` gives what it answers, `prompt` comes back when it is done. */
+/**
+ * Runs pi's program and controls it through standard input: `ask` returns its answer, `prompt`
+ * waits until it is done.
+ */
 function startRpc(home, how) {
 	const p = startProgram(home, how, "--mode", "rpc");
 	const waiting = []; // [which record is waited for, what to do with it]
@@ -226,7 +232,7 @@ function startRpc(home, how) {
 	};
 }
 
-/** What a user does who begins one session after the other. */
+/** A user who begins one session after another. */
 async function beginMany(home, how) {
 	const { ask, prompt, end } = startRpc(home, how);
 	home.model.push([{ type: "text", text: "I look" }, call("toolu_1", "bash", { command: "echo hi" })], "first answer");
@@ -245,7 +251,10 @@ async function beginMany(home, how) {
 	await end();
 }
 
-/** All lines of all sessions of a store, in the order in which they were begun; parents by their ids. */
+/**
+ * Returns all lines of a store's sessions, in the order in which they were begun, with parents
+ * given by their ids.
+ */
 async function sessionsIn(home, store) {
 	const { open } = await import(pathToFileURL(path.join(GROVE, "index.mjs")).href);
 	const grove = open({ store, home: home.root, dialect: "pi" });

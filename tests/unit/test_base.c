@@ -24,7 +24,7 @@
 #define str grove__slice_str
 #define ARRAY(a) (sizeof(a) / sizeof(*(a)))
 
-/* Out of memory is an answer here, not the end; the sanitizers ask these. */
+/* Running out of memory must be an error here, not end the program; the sanitizers call these. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 
@@ -94,7 +94,7 @@ static void a_buffer_keeps_its_bytes_while_it_grows(void **state)
 		if (b.ptr[i] != (char)(i * 31 % 251))
 			fail();
 	grove__buf_release(&b);
-	/* every length by format, over the edges of the capacity */
+	/* every length by format, around the limits of the capacity */
 	for (int n = 0; n < 300; n++) {
 		assert_int_equal(grove__buf_addf(&b, "%*s", n, ""), 0);
 		assert_int_equal(b.len, n);
@@ -115,7 +115,7 @@ static void reserved_room_can_be_written_to(void **state)
 	memset(b.ptr + 2, 'x', 1000);
 	grove__buf_cut(&b, 1002);
 	assert_int_equal(strlen(b.ptr), 1002);
-	/* room that is there is not made again */
+	/* space that is there already is not allocated again */
 	{
 		char *before = b.ptr;
 
@@ -128,7 +128,7 @@ static void reserved_room_can_be_written_to(void **state)
 static void a_buffer_that_cannot_grow_stays_as_it_was(void **state)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	volatile size_t most = SIZE_MAX; /* or the compiler sees what we are up to */
+	volatile size_t most = SIZE_MAX; /* volatile, or the compiler would warn */
 
 	(void)state;
 	assert_int_equal(grove__buf_add_str(&b, "abc"), 0);
@@ -184,7 +184,7 @@ static void what_an_arena_gave_never_moves(void **state)
 	}
 	grove__arena_release(&a);
 	assert_int_equal(a.used, 0);
-	/* as new */
+	/* as if it were new */
 	assert_string_equal(grove__arena_dup(&a, grove__slice(NULL, 0)), "");
 	grove__arena_release(&a);
 	free(kept);
@@ -209,7 +209,7 @@ static void a_cleared_arena_is_used_again(void **state)
 		grove__arena_clear(&a);
 		assert_int_equal(a.used, 0);
 	}
-	/* what was larger than all others is not kept */
+	/* a block that was larger than all others is not kept */
 	assert_null(a.chunks);
 	grove__arena_release(&a);
 }
@@ -247,7 +247,7 @@ static void an_arena_takes_any_size(void **state)
 		assert_non_null(p);
 		memset(p, 0x5a, sizes[i]);
 	}
-	/* and says no to what cannot be, without harm */
+	/* and refuses impossible sizes, without harm */
 	assert_null(grove__arena_alloc(&a, most, 1));
 	assert_null(grove__arena_alloc(&a, most - 8, 16));
 	assert_null(grove__arena_alloc(&a, most / 2, 1));
@@ -321,7 +321,7 @@ static void a_name_set_again_gets_the_later_number(void **state)
 	assert_int_equal(old, GROVE__IDMAP_NONE);
 	assert_int_equal(grove__idmap_put(&m, str("a"), 2, &old), 0);
 	assert_int_equal(old, 0);
-	/* the empty name is a name */
+	/* the empty name is a valid name */
 	assert_int_equal(grove__idmap_get(&m, str("")), GROVE__IDMAP_NONE);
 	assert_int_equal(grove__idmap_put(&m, grove__slice(NULL, 0), 3, &old), 0);
 	assert_int_equal(old, GROVE__IDMAP_NONE);
@@ -353,7 +353,7 @@ static void a_map_grows_and_forgets_nothing(void **state)
 
 		grove__idmap_init(&m, seeds[k], name_of, &o);
 		for (uint32_t i = 0; i < NR; i++) {
-			/* that more are expected, or a name, changes nothing */
+			/* announcing more names, or one name, changes nothing */
 			if (k && i == NR / 64 * k)
 				grove__idmap_expect(&m, k == 1 ? 10 : NR);
 			grove__idmap_hint(&m, name_of(&o, i));
@@ -373,7 +373,7 @@ static void a_map_grows_and_forgets_nothing(void **state)
 			snprintf(text, sizeof(text), "not %u", i);
 			assert_int_equal(grove__idmap_get(&m, str(text)), GROVE__IDMAP_NONE);
 		}
-		/* all of them once more: no slot is spent */
+		/* all of them once more: no slot is used up */
 		for (uint32_t i = 0; i < NR; i++) {
 			assert_int_equal(grove__idmap_put(&m, name_of(&o, i), i, &old), 0);
 			if (old != i)
@@ -433,7 +433,7 @@ static void a_hash_depends_on_every_byte_and_the_seed(void **state)
 		}
 		if (len) {
 			assert_true(h != grove__idmap_hash(1, text, len - 1));
-			/* a NUL more is another name */
+			/* with a NUL at the end it is another name */
 			text[len - 1] = 0;
 			assert_true(grove__idmap_hash(1, text, len) != grove__idmap_hash(1, text, len - 1));
 		}
@@ -449,7 +449,8 @@ static int by_value(const void *a, const void *b)
 
 /*
  * Whoever knows the constants of the hash but not the seed must not be able to
- * make many names collide: eight bytes that turn a factor into zero did that.
+ * make many names collide. Eight bytes that turn a factor into zero could once
+ * do that.
  */
 static void hostile_names_do_not_collide(void **state)
 {
@@ -476,14 +477,14 @@ static void hostile_names_do_not_collide(void **state)
 				qsort(h, NR, sizeof(*h), by_value);
 				for (int i = 1; i < NR; i++)
 					same += h[i] == h[i - 1];
-				/* 32 bits of 4096 names: hardly ever one pair */
+				/* 32 bits for 4096 names: hardly ever even one equal pair */
 				assert_in_range(same, 0, 3);
 			}
 }
 
 /* ----------------------------------------------------------------- crc32c */
 
-/* By the definition, a bit at a time. */
+/* Computes the checksum by its definition, one bit at a time. */
 static uint32_t slow_crc(uint32_t crc, const unsigned char *p, size_t n)
 {
 	crc = ~crc;
@@ -511,7 +512,10 @@ static void the_checksum_is_that_of_the_standards(void **state)
 	for (int i = 0; i < 32; i++)
 		b[i] = (unsigned char)(31 - i);
 	assert_int_equal(grove__crc32c(0, b, 32), 0x113fdb5cu);
-	/* the catalogue's check value, and others' tests */
+	/*
+	 * the check value of the catalogue of checksums, and values from the tests of other
+	 * programs
+	 */
 	assert_int_equal(grove__crc32c(0, "123456789", 9), 0xe3069283u);
 	assert_int_equal(grove__crc32c(0, "a", 1), 0xc1d04330u);
 	assert_int_equal(grove__crc32c(0, "The quick brown fox jumps over the lazy dog", 43),
@@ -590,7 +594,7 @@ static void an_error_of_the_system_gets_its_code_and_words(void **state)
 		assert_true(strlen(d.message) > 12);
 		assert_string_equal(d.path, "/a/path");
 		assert_int_equal(d.has_place, 0);
-		/* as calls answer it: negative; and nobody has to listen */
+		/* negative, as calls return it; and the details may be left out */
 		assert_int_equal(grove__fail_sys(NULL, -known[i].err, NULL, ""), known[i].code);
 	}
 }
@@ -609,7 +613,7 @@ static void a_detail_is_cut_to_its_size(void **state)
 	assert_int_equal(d.has_place, 1);
 	assert_int_equal(d.line, 7);
 	assert_int_equal(d.offset, 1234567890123u);
-	/* the next failure leaves nothing of this one */
+	/* the next failure overwrites all of this one */
 	assert_int_equal(grove__fail(&d, GROVE_EINVAL, NULL, "short"), GROVE_EINVAL);
 	assert_string_equal(d.message, "short");
 	assert_string_equal(d.path, "");

@@ -152,12 +152,12 @@ static void a_thawed_spine_is_the_same(void **state)
 		struct grove__ice ice;
 
 		assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
-		/* something follows, as in a file: a spine without any names ends in a gap */
+		/* something follows, as in a file: a spine without names ends in a gap */
 		write_block(&b, ice.end, "", 1);
 		t = grove__spine_thaw(&ice, b.ptr, b.len, UINT64_MAX / 2);
 		assert_non_null(t);
 		assert_same(s, t);
-		/* and it grows, beyond the block it was in, and beyond its map */
+		/* and it grows, beyond its block and beyond its map */
 		for (unsigned k = 0; nr && k < 600; k++) {
 			char id[32];
 
@@ -212,7 +212,7 @@ static void a_byte_that_changed_is_noticed(void **state)
 	assert_true(bytes && covered);
 	for (size_t i = 0; i < SUMMED; i++)
 		bytes[i] = (char)(i * 7 + i / 251);
-	/* pieces of all sizes, with gaps between them; more than one thread looks at them */
+	/* pieces of all sizes, with gaps between them; more than one thread checks them */
 	while (at < SUMMED) {
 		size_t len = chance_below(&c, 3) ? chance_below(&c, 9000) : chance_below(&c, 3u << 20);
 
@@ -267,7 +267,7 @@ static const char *large_session(struct world *w)
 	return path;
 }
 
-/* The file that was kept; NULL: none was. */
+/* Returns the cache file; NULL: there is none. */
 static const char *kept(struct world *w)
 {
 	static char path[8400];
@@ -304,7 +304,7 @@ static void tell_entries(struct grove_view *v, struct grove_buf *b)
 	assert_int_equal(grove__buf_addf(b, "name %s leaf %u\n", grove_view_name(v), grove_view_leaf(v)), 0);
 }
 
-/* All that a session says, with or without what was kept. */
+/* Returns all that a session contains, read with or without the cache. */
 static struct grove_buf told(struct world *w, const char *path, bool cached)
 {
 	static const struct grove_context_options claude[] = {
@@ -385,7 +385,7 @@ static void a_large_session_is_kept_and_extended(void **state)
 	assert_right(w, path);
 	append_bytes(path, "age\",\"id\":\"torn\",\"parentId\":\"more\"}\n");
 	assert_right(w, path);
-	/* a few lines more are not worth another file */
+	/* a few more lines are not worth another cache file */
 	assert_int_equal(inode(kept(w)), first);
 }
 
@@ -427,7 +427,7 @@ static void what_changed_in_its_place_is_read_again(void **state)
 	struct stat st;
 
 	assert_right(w, path);
-	/* the id in the header's line, in the last one, and the same size as ever */
+	/* the id in the header's line, in the last line, and still the same size */
 	poke(path, 36, "L");
 	assert_right(w, path);
 	assert_int_equal(stat(path, &st), 0);
@@ -440,13 +440,13 @@ static void what_changed_in_its_place_is_read_again(void **state)
 	assert_right(w, path);
 }
 
-/* Long enough for the next change to have another time, and for this one to be known by its own. */
+/* Waits until the next change has another time, and this one can be recognized by its time. */
 static void settle(void)
 {
 	usleep(150000);
 }
 
-/* Change some bytes where they stand, in a random place: text, an id, a line end, anything. */
+/* Changes some bytes in place, at a random position: text, an id, a newline, anything. */
 static void change_in_place(struct chance *c, const char *path)
 {
 	static const char *const with[] = { "y", "z\"", "\n", " ", "{", "00000007", "\\u00e4" };
@@ -457,7 +457,7 @@ static void change_in_place(struct chance *c, const char *path)
 	poke(path, (off_t)(chance_next(c) % (uint64_t)(st.st_size - 10)), bytes);
 }
 
-/* One of the things that happen to a file. */
+/* Makes one of the changes that can happen to a file. */
 static void change_somehow(struct chance *c, const char *path, unsigned what)
 {
 	struct timespec times[2];
@@ -466,17 +466,17 @@ static void change_somehow(struct chance *c, const char *path, unsigned what)
 
 	assert_int_equal(stat(path, &st), 0);
 	switch (what) {
-	case 0: /* a redaction, the file's own time put back */
+	case 0: /* a redaction, after which the file's own time is restored */
 		change_in_place(c, path);
 		times[0] = st.st_atim;
 		times[1] = st.st_mtim;
 		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 		break;
-	case 1: /* the same, and it goes on */
+	case 1: /* the same, and the session continues */
 		change_in_place(c, path);
 		append_bytes(path, "\n" MORE);
 		break;
-	case 2: /* it only goes on, or was only touched */
+	case 2: /* it only continues, or only its time changes */
 		if (chance_below(c, 2))
 			append_bytes(path, "\n\n  \nnot json\n" MORE);
 		else
@@ -507,7 +507,7 @@ static void whatever_happens_to_a_session_is_seen(void **state)
 		for (unsigned what = 0; what < 6; what++) {
 			settle();
 			assert_right(w, path);
-			/* the first of them often: it is what nothing but the bytes tells of */
+			/* often the first change, which only the bytes can show */
 			change_somehow(&c, path, what < 5 ? what : 0);
 			assert_right(w, path);
 		}
@@ -536,7 +536,7 @@ static void a_handle_sees_what_changed_in_its_place(void **state)
 		assert_non_null(type);
 		poke(path, (off_t)(type - file.ptr) + 8, "MESSAGE");
 		grove__buf_release(&file);
-		/* the second time it has grown, too */
+		/* the second time it has also grown */
 		if (i)
 			append_bytes(path, "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"new\",\"parentId\":null}\n");
 		assert_int_equal(grove_session_refresh(s), 1);
@@ -551,7 +551,7 @@ static void a_handle_sees_what_changed_in_its_place(void **state)
 	grove_close(g);
 }
 
-/* What others may have written is not looked at, and makes place for our own. */
+/* A cache file that others may have written is not read, and is replaced by our own. */
 static void what_is_not_ours_alone_is_not_believed(void **state)
 {
 	struct world *w = *state;
@@ -566,7 +566,7 @@ static void what_is_not_ours_alone_is_not_believed(void **state)
 	assert_right(w, path);
 	assert_int_equal(stat(keep, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	/* a directory that is open to others is not written to, either */
+	/* nor is anything written to a directory that is open to others */
 	snprintf(dir, sizeof(dir), "%s/.cache/grove/spine", w->home);
 	assert_int_equal(unlink(keep), 0);
 	assert_int_equal(chmod(dir, 0777), 0);
@@ -624,7 +624,7 @@ static void where_nothing_can_be_written_nothing_is_kept(void **state)
 	struct world *w = *state;
 	char cache[8192];
 
-	/* a file in the place of the directory */
+	/* a file where the directory should be */
 	snprintf(cache, sizeof(cache), "%s/.cache", w->home);
 	put_file(cache, "x", 1);
 	assert_right(w, large_session(w));
@@ -632,7 +632,7 @@ static void where_nothing_can_be_written_nothing_is_kept(void **state)
 
 /* ------------------------------------------------------------------ Claude */
 
-/* Transcripts whose bytes are in a few lines of metadata, and whose records are many and small. */
+/* Transcripts whose bytes are mostly in a few lines of metadata, with many small records. */
 struct transcript {
 	struct chance c;
 	const char *path;
@@ -644,7 +644,7 @@ static void put_uuid(struct grove_buf *b, unsigned n)
 	assert_int_equal(grove__buf_addf(b, "\"00000000-0000-4000-8000-%012u\"", n), 0);
 }
 
-/* One of the last records, or (seldom) any, or one that is not there yet. */
+/* Returns one of the last records, or rarely any other, or one that does not exist yet. */
 static unsigned some_record(struct transcript *t)
 {
 	uint32_t dice = chance_below(&t->c, 40);
@@ -716,7 +716,7 @@ static void put_said(struct transcript *t, struct grove_buf *b, bool user)
 				   "\"input\":{}}]}", t->nr / 2);
 }
 
-/* `new`: only what a log that goes on would have: no uuid twice. */
+/* `new`: only what may follow in a log that continues: no uuid twice. */
 static void put_record(struct transcript *t, struct grove_buf *b, bool new)
 {
 	static const char *const types[] = { "user", "assistant", "user", "assistant", "user", "assistant",
@@ -790,12 +790,12 @@ static void grow_transcript(struct transcript *t, unsigned nr)
 	grove__buf_release(&b);
 }
 
-/* A line that hangs below the one before it disturbs nothing that was read. */
+/* A line whose parent is the line before it affects nothing that was read. */
 static void append_plainly(struct transcript *t)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	t->nr += 10;                     /* beyond what others named */
+	t->nr += 10;                     /* beyond those that others have named */
 	grove__buf_add_str(&b, "{\"type\":\"user\",\"uuid\":");
 	put_uuid(&b, t->nr++);
 	grove__buf_add_str(&b, ",\"parentUuid\":null,\"timestamp\":\"2026-05-03T10:00:00.000Z\",\"message\":"
@@ -828,7 +828,7 @@ static void a_transcript_is_kept_and_goes_on(void **state)
 	assert_right(w, t.path);
 	append_bytes(t.path, "id\":\"torn\",\"parentUuid\":null}\n");
 	assert_right(w, t.path);
-	/* it was used all the time, or it would have been written anew */
+	/* the cache was always used, or it would have been written again */
 	assert_int_equal(inode(kept(w)), first);
 }
 
@@ -855,7 +855,9 @@ static void random_transcripts_say_the_same(void **state)
 	}
 }
 
-/* Each `was` becomes `is`, which is as long, in the file as it lies there, but for its ends. */
+/*
+ * Replaces each `was` by `is`, which has the same length, in place, except at the ends of the file.
+ */
 static void rewrite_in_place(const char *path, const char *was, const char *is, size_t ends)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -877,7 +879,7 @@ static void rewrite_in_place(const char *path, const char *was, const char *is, 
 	grove__buf_release(&b);
 }
 
-/* The same inode and the same size, or more: what was kept is of another transcript. */
+/* The same inode, and the same size or more: but the cache belongs to another transcript. */
 static void a_transcript_that_is_rewritten_in_its_place_is_read_again(void **state)
 {
 	struct world *w = *state;
@@ -890,21 +892,21 @@ static void a_transcript_that_is_rewritten_in_its_place_is_read_again(void **sta
 	assert_right(w, t.path);
 	assert_non_null(kept(w));
 	first = inode(kept(w));
-	/* one that is gone would lend its number to the next */
+	/* if it were gone, its inode number could be used again */
 	held[0] = open(kept(w), O_RDONLY);
 	rewrite_in_place(t.path, "-4000-8000-", "-4000-9000-", 0);
 	assert_right(w, t.path);
 	held[1] = open(kept(w), O_RDONLY);
 	second = inode(kept(w));
 	assert_int_not_equal(second, first);
-	/* and with something behind it, as if it had only gone on */
+	/* and with more lines, as if it had only grown */
 	rewrite_in_place(t.path, "-4000-9000-", "-4000-a000-", 0);
 	append_plainly(&t);
 	assert_right(w, t.path);
 	held[2] = open(kept(w), O_RDONLY);
 	first = inode(kept(w));
 	assert_int_not_equal(first, second);
-	/* or only in the middle, where nobody looks who wants to go on at the end */
+	/* or only in the middle, which nobody reads who only continues at the end */
 	rewrite_in_place(t.path, "-4000-a000-", "-4000-b000-", 20000);
 	append_plainly(&t);
 	assert_right(w, t.path);
@@ -914,7 +916,7 @@ static void a_transcript_that_is_rewritten_in_its_place_is_read_again(void **sta
 		close(held[i]);
 }
 
-/* More than the room that is left behind the arrays. */
+/* More lines than the space that is left behind the arrays. */
 static void a_transcript_may_outgrow_its_room(void **state)
 {
 	struct world *w = *state;
@@ -948,7 +950,7 @@ static void what_was_kept_of_a_transcript_may_be_damaged(void **state)
 		snprintf(keep, sizeof(keep), "%s", kept(w));
 		assert_int_equal(stat(keep, &st), 0);
 		if (i < 40) {
-			/* each part of it once, a byte of it */
+			/* one byte of each part */
 			off_t part = st.st_size / 40, at = part * i + (off_t)(chance_next(&t.c) % (uint64_t)part);
 			char byte[2] = { (char)(1 + chance_below(&t.c, 255)), '\0' };
 

@@ -34,8 +34,8 @@
 
 #define HOUR 3600000
 
-static int64_t skew;             /* ms ahead; see set_up() */
-static int64_t stopped;          /* the time it is, however long that takes; 0: it goes on */
+static int64_t skew;             /* how many ms the clock is ahead; see set_up() */
+static int64_t stopped;          /* a time at which the clock stands still; 0: it moves */
 
 int64_t __wrap_grove__sys_now_ms(void);
 
@@ -49,7 +49,7 @@ int64_t __wrap_grove__sys_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + skew;
 }
 
-/* Until what is written from now on has another time than what was written before. */
+/* Waits until what is written from now on has another time than what was written before. */
 static void next_tick(const struct world *w)
 {
 	char path[4200];
@@ -66,8 +66,8 @@ static void next_tick(const struct world *w)
 
 /* ----------------------------------------------------------------- listing */
 
-static unsigned opened;          /* logs, by the list or sum at hand */
-static uint64_t weighed;         /* bytes of them that were read */
+static unsigned opened;          /* logs that the present list or sum has opened */
+static uint64_t weighed;         /* how many of their bytes were read */
 static uint64_t read_from;       /* where the last reading began */
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -104,7 +104,7 @@ static const char *db_of(const struct world *w)
 static const char *only;         /* the directory that is listed; NULL: all */
 static const char *database;     /* lists this store; NULL: what is found in the home directory */
 
-/* Everything, as JSON; `cache` "": none. */
+/* Returns the whole list as JSON; `cache` "": without a cache. */
 static struct grove_buf list_as(const struct world *w, const char *cache, const char *dialect, int shape)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .dialect = dialect,
@@ -134,7 +134,7 @@ static bool same(const struct grove_buf *a, const struct grove_buf *b)
 	return a->len == b->len && (!a->len || !memcmp(a->ptr, b->ptr, a->len));
 }
 
-/* With the catalog and without it; what was opened in the former. */
+/* Asserts the same list with and without the catalog; returns how many logs the former opened. */
 static unsigned assert_same_as(const struct world *w, const char *dialect, int shape, const char *when)
 {
 	struct grove_buf with = list_as(w, cache_of(w), dialect, shape);
@@ -151,7 +151,7 @@ static unsigned assert_same_as(const struct world *w, const char *dialect, int s
 	return nr;
 }
 
-/* Whatever the test before it left behind: everything has been as it is for long. */
+/* Whatever the test before has left, all files seem to have been unchanged for a long time. */
 static int set_up(void **state)
 {
 	skew = HOUR;

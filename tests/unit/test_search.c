@@ -25,7 +25,7 @@ static void the_index_finds_what_looking_through_finds(void **state)
 	}
 }
 
-/* The database of the highest number. */
+/* Finds the database with the highest number. */
 static void find_db(struct place *p)
 {
 	struct dirent *e;
@@ -77,7 +77,7 @@ static void a_damaged_index_is_made_anew(void **state)
 	}
 }
 
-/* The sessions of p in another store, where one has the name of the next. */
+/* The sessions of p in another store, where each one has the name of the next. */
 static struct place elsewhere(const struct place *p, int nr)
 {
 	struct place q = *p;
@@ -95,7 +95,9 @@ static struct place elsewhere(const struct place *p, int nr)
 	return q;
 }
 
-/* Between two questions somebody empties the file, or removes it, and another process makes it anew. */
+/*
+ * Between two searches somebody empties or removes the file, and another process creates it again.
+ */
 static void an_index_of_others_in_its_place_is_not_mistaken_for_it(void **state)
 {
 	static const char *const words[] = { "beta", "delta", "the", "retry", "running", "beta" };
@@ -109,7 +111,7 @@ static void an_index_of_others_in_its_place_is_not_mistaken_for_it(void **state)
 	for (int i = 0; i < SESSIONS; i++)
 		replace(p, &p->s[i]);
 	g->warn = warned;
-	/* what has just changed is looked through instead */
+	/* sessions that have just changed are searched without the index */
 	usleep(110000);
 	assert_int_equal(grove_search_open(g, 0, &s), 0);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -127,7 +129,7 @@ static void an_index_of_others_in_its_place_is_not_mistaken_for_it(void **state)
 		grove__buf_release(&want);
 		grove__buf_release(&other);
 		assert_int_equal(grove_search_refresh(s), 0);
-		/* nothing is wrong with that one */
+		/* nothing is wrong with this one */
 		assert_int_equal(stat(p->db, &kept), 0);
 		assert_int_equal(kept.st_ino, made.st_ino);
 	}
@@ -145,7 +147,7 @@ static sqlite3 *open_pages(const char *path)
 	return db;
 }
 
-/* All rows of the table, read. */
+/* Reads all rows of the table. */
 static int read_pages(const char *path)
 {
 	sqlite3 *db = open_pages(path);
@@ -155,7 +157,7 @@ static int read_pages(const char *path)
 	return rc;
 }
 
-/* Two leaves of a table change places: SQLite sees rows in another order, and nothing wrong. */
+/* Two leaf pages of a table change places: SQLite sees rows in another order, and no error. */
 static void a_page_in_the_place_of_another_is_noticed(void **state)
 {
 	enum { ONE = 4, OTHER = 9 };
@@ -187,7 +189,7 @@ static void a_page_in_the_place_of_another_is_noticed(void **state)
 	free(keep);
 }
 
-/* Sums tell that pages are those that were written, not by whom. */
+/* Checksums show that pages are as they were written, not who wrote them. */
 static void wrong_numbers_with_right_sums_are_noticed(void **state)
 {
 	static const char *const wrong[] = {
@@ -221,7 +223,7 @@ static void wrong_numbers_with_right_sums_are_noticed(void **state)
 	for (int i = 0; i < SESSIONS; i++)
 		replace(p, &p->s[i]);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		/* one that is made anew has another name */
+		/* an index that is created again has another name */
 		scratch_remove(p->cache);
 		assert_all_same(p, 1);
 		db = open_pages(p->db);
@@ -289,7 +291,7 @@ static void odd_files_do_no_harm(void **state)
 	assert_count(p, "beta");
 }
 
-/* Writes a session with these texts of the user, one after the other. */
+/* Writes a session with these messages of the user, one after another. */
 static void say(struct place *p, int nr, const char *const *texts)
 {
 	struct session *s = &p->s[nr];
@@ -310,7 +312,7 @@ static void say(struct place *p, int nr, const char *const *texts)
 
 enum { MANY = 8 };
 
-/* Some of the words, of which the first ones are frequent. */
+/* Adds some of the words, of which the first ones are frequent. */
 static void put_words(struct place *p, struct grove_buf *b)
 {
 	static const char *const words[] = { "alpha", "beta", "gamma_ray", "retries", "filler", "other" };
@@ -321,7 +323,7 @@ static void put_words(struct place *p, struct grove_buf *b)
 						 words[chance_below(&p->c, 1 + chance_below(&p->c, 6))]), 0);
 }
 
-/* Lines of pi, or of Claude Code; each has its number as its id. */
+/* Adds a line of pi or of Claude Code, whose id is its number. */
 static void put_line(struct place *p, struct grove_buf *b, int session, unsigned nr, int64_t time)
 {
 	static const char *const say[] = {
@@ -351,7 +353,10 @@ static void put_line(struct place *p, struct grove_buf *b, int session, unsigned
 	assert_int_equal(grove__buf_addf(b, "%s}\n", say[2 * what + 1]), 0);
 }
 
-/* Adds lines to a session, or writes it anew; its file has the time of its last one, as an agent leaves it. */
+/*
+ * Adds lines to a session, or writes it again; the file's time is that of its last line, as with an
+ * agent.
+ */
 static void write_many(struct place *p, int session, unsigned nr, bool anew)
 {
 	struct session *s = &p->s[session % SESSIONS];
@@ -387,7 +392,7 @@ static void put_about(struct grove_buf *b, const struct grove_hits *h)
 	assert_int_equal(grove__buf_add_char(b, '\n'), 0);
 }
 
-/* Returns where the first line begins that differs. */
+/* Returns where the first line that differs begins. */
 static size_t first_other(const char *a, const char *b)
 {
 	size_t line = 0;
@@ -397,7 +402,7 @@ static size_t first_other(const char *a, const char *b)
 	return line;
 }
 
-/* The answer, as far as `pages` of it. */
+/* Returns the answer, the first `pages` pages of it. */
 static struct grove_buf many_answers(struct grove_search *s, const char *query, struct grove_search_options opt, int pages)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -419,7 +424,10 @@ static struct grove_buf many_answers(struct grove_search *s, const char *query, 
 	return b;
 }
 
-/* Both must find the same, also where only the best were kept, except for whether there may be more. Returns how much. */
+/*
+ * Checks that both find the same, also where only the best hits were kept; they may differ only in
+ * whether there may be more hits. Returns how many there are.
+ */
 static size_t assert_same_many(struct grove_search *index, struct grove_search *live, const char *query,
 			       struct grove_search_options opt, int pages)
 {
@@ -430,7 +438,7 @@ static size_t assert_same_many(struct grove_search *index, struct grove_search *
 		fail_msg("%s, %zu of %zu, in %u: the index finds\n%.900s\nbut there is\n%.900s", query, opt.limit, opt.per_session,
 			 opt.in, a.ptr + first_other(a.ptr, b.ptr), b.ptr + first_other(a.ptr, b.ptr));
 	grove__buf_release(&b);
-	/* the best are the first of all */
+	/* the best hits are the first of all hits */
 	if (!opt.per_session && pages == 1) {
 		opt.limit = 10000;
 		all = many_answers(live, query, opt, 1);
@@ -459,7 +467,7 @@ static void assert_same_any(struct place *p, struct grove_search *index, struct 
 	assert_same_many(index, live, query, opt, pages);
 }
 
-/* However many there are, and in whatever order they were indexed: the best are found. */
+/* However many hits there are, and in whatever order they were indexed, the best are found. */
 static void many_hits_are_ranked_as_they_are_without_an_index(void **state)
 {
 	struct place *p = *state;
@@ -487,7 +495,10 @@ static void many_hits_are_ranked_as_they_are_without_an_index(void **state)
 	grove_close(g);
 }
 
-/* Texts with the words of a phrase in another order are better, and more than are kept at first. */
+/*
+ * Texts with the words of a phrase in another order rank higher, and are more than are kept at
+ * first.
+ */
 static void what_has_the_words_takes_no_place_of_a_phrase(void **state)
 {
 	struct place *p = *state;
@@ -508,7 +519,7 @@ static void what_has_the_words_takes_no_place_of_a_phrase(void **state)
 		grove__buf_release(&b);
 		assert_int_equal(grove_search_open(g, 0, &index), 0);
 		assert_int_equal(grove_search_open(g, GROVE_SEARCH_NO_INDEX, &live), 0);
-		/* what was written a moment ago is not relied on at once */
+		/* what was written a moment ago is not trusted at once */
 		for (int i = 0; i < 500 && (index->look[0] || index->look[1]); i++) {
 			usleep(10000);
 			assert_int_equal(grove_search_refresh(index), 0);
@@ -524,7 +535,7 @@ static void what_has_the_words_takes_no_place_of_a_phrase(void **state)
 	grove_close(g);
 }
 
-/* What this process has read, in bytes. */
+/* Returns how many bytes this process has read. */
 static uint64_t bytes_read(void)
 {
 	FILE *f = fopen("/proc/self/io", "r");
@@ -536,7 +547,7 @@ static uint64_t bytes_read(void)
 	return n;
 }
 
-/* The hits of two sessions alternate; each is loaded once all the same. */
+/* The hits alternate between two sessions; each session is loaded only once. */
 static void a_session_is_loaded_once_for_all_its_hits(void **state)
 {
 	enum { LINES = 300, LINE = 1000 };
@@ -615,7 +626,7 @@ static void live_finds_patterns(void **state)
 
 /* ------------------------------------------------------------------- results */
 
-/* What a search tells, in one line: "id: entry entry+copies …; id: …". */
+/* Asserts the result of a search, in one line: "id: entry entry+copies …; id: …". */
 static void assert_found(const struct place *p, unsigned flags, const char *query,
 			 const struct grove_search_options *opt, const char *want)
 {
@@ -628,7 +639,7 @@ static void assert_found(const struct place *p, unsigned flags, const char *quer
 	assert_int_equal(grove_search_open(g, flags, &s), 0);
 	assert_int_equal(grove_search_run(s, query, opt, &h), 0);
 	grove_search_close(s);
-	/* what was found outlives the search */
+	/* the result outlives the search */
 	for (size_t i = 0; i < grove_hits_sessions(h); i++) {
 		const struct grove_hit_session *of = grove_hits_session_at(h, i);
 
@@ -655,7 +666,7 @@ static void copies_in_forks_are_told_once(void **state)
 	struct place *p = *state;
 	struct grove_search_options in = { .size = sizeof(in), .per_session = 1 };
 
-	/* the ids tell the times, so the first two of each are copies */
+	/* the ids contain the times, so the first two of each session are copies */
 	say(p, 0, (const char *[]){ "see alpha", "alpha again", "something else", NULL });
 	say(p, 1, (const char *[]){ "see alpha", "alpha again", "no more alpha, or", NULL });
 	say(p, 2, (const char *[]){ "see alpha", "not alpha again", NULL });
@@ -665,7 +676,7 @@ static void copies_in_forks_are_told_once(void **state)
 	}
 }
 
-/* All pages together are what one large page has. */
+/* All pages together have the same hits as one large page. */
 static void pages_follow_each_other(void **state)
 {
 	struct place *p = *state;
@@ -723,7 +734,7 @@ static void pages_follow_each_other(void **state)
 	}
 }
 
-/* Sessions that say something else at the same time, with the same score, are not copies: on no page. */
+/* Different texts with the same time and the same score are not copies: each is on some page. */
 static void what_only_looks_like_a_copy_has_a_page(void **state)
 {
 	struct place *p = *state;
@@ -805,7 +816,7 @@ static void a_caller_may_leave_out_sessions(void **state)
 		assert_found(p, flags, "alpha", &opt, "id-1: 1");
 }
 
-/* What is suggested finds something itself, with the same options. */
+/* A suggested query has hits itself, with the same options. */
 static void what_was_meant_is_suggested(void **state)
 {
 	static const struct { const char *query, *suggest, *cwd; } cases[] = {
@@ -857,7 +868,7 @@ static void an_index_that_is_not_updated_says_how_far_it_is(void **state)
 	assert_int_equal(about.logs, 2);
 	assert_int_equal(about.behind, 2);
 	grove_hits_free(h);
-	/* what was written a moment ago may change again unnoticed: that is not relied on at once */
+	/* what was written a moment ago may change again unnoticed, so it is not trusted at once */
 	for (int i = 0; i < 500 && about.behind; i++) {
 		usleep(10000);
 		assert_int_equal(grove_search_open(g, 0, &other), 0);
@@ -895,7 +906,9 @@ static void queries_that_say_nothing_are_told_so(void **state)
 	assert_int_equal(b.len, 0);
 }
 
-/* Another process that has it locked does not keep a search from being answered, and its index stays. */
+/*
+ * If another process has locked the index, the search still gives its answer, and the index stays.
+ */
 static void an_index_that_is_locked_is_left_alone(void **state)
 {
 	struct place *p = *state;
@@ -974,7 +987,7 @@ static void sessions_in_a_database_are_found(void **state)
 
 /* --------------------------------------------------------------- at the same time */
 
-/* Append a word that nobody else has, and find it, again and again. */
+/* Appends a word that nobody else has and searches for it, again and again. */
 static int child(const struct place *p, int nr)
 {
 	char path[700], line[400], word[40];
@@ -1007,7 +1020,7 @@ static void processes_share_the_index(void **state)
 	pid_t pid[4];
 
 	p->c = chance_begin("processes");
-	/* who cannot write in time looks through */
+	/* a process that cannot write in time searches without the index */
 	p->indexed = false;
 	for (int i = 0; i < SESSIONS; i++)
 		replace(p, &p->s[i]);
@@ -1034,7 +1047,7 @@ static bool is_id(const struct grove_buf *document, const char *id)
 	const char *ids = strstr(document->ptr, "],\"entryIds\":["), *end, *at;
 	char quoted[120];
 
-	/* the last one: texts may speak of it */
+	/* the last one, since texts may contain the same words */
 	for (const char *next; (next = strstr(ids + 1, "],\"entryIds\":["));)
 		ids = next;
 	end = strchr(ids + 14, ']');
@@ -1055,7 +1068,7 @@ static void assert_sent(const struct place *p, const char *path)
 	const char *slash = strrchr(path, '/');
 
 	g->warn = warned;
-	/* what is no session is nobody's */
+	/* what is not a session has no hits */
 	if (grove_session_open(g, path, GROVE_OPEN_READ, &s)) {
 		grove_session_close(s);
 		grove_close(g);

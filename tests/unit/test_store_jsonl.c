@@ -32,7 +32,7 @@ static void a_torn_tail_gets_its_line_end_in_the_same_write(void **state)
 	assert_int_equal(w->out.pos, 14);
 	assert_int_equal(w->out.tail, 22);
 	assert_file(w->path, "{\"a\":1}\n{\"b\":\n{\"c\":3}\n");
-	/* once is enough */
+	/* the incomplete line is ended only once */
 	OK(add(w, "d", 22));
 	assert_int_equal(w->out.pad, 0);
 	assert_file(w->path, "{\"a\":1}\n{\"b\":\n{\"c\":3}\nd\n");
@@ -70,11 +70,11 @@ static void a_torn_tail_reads_as_the_last_line(void **state)
 	assert_int_equal(run.len, 7);
 	assert_int_equal(run.end, 1);
 	assert_int_equal(run.open, 0);
-	/* with a buffer that ends before it: whole lines first */
+	/* with a buffer that ends before the incomplete line: first the whole lines */
 	OK(grove__log_read(w->log, 0, 7, buf, 6, &run, &w->d));
 	assert_int_equal(run.len, 4);
 	assert_int_equal(run.end, 0);
-	/* a piece of it is a piece */
+	/* a part of the incomplete line is returned as a part */
 	OK(grove__log_read(w->log, 4, 7, buf, 2, &run, &w->d));
 	assert_int_equal(run.len, 2);
 	assert_int_equal(run.open, 1);
@@ -110,7 +110,7 @@ static void growth_by_others_is_a_conflict(void **state)
 	assert_int_equal(w->stat.tail, 12);
 	assert_int_equal(w->stat.generation, 0);
 	OK(add(w, "c", 12));
-	/* what they left unfinished is closed */
+	/* the line that they left incomplete is ended */
 	file_add(w->path, "half");
 	FAILS(GROVE_ECONFLICT, add(w, "d", 14));
 	OK(add(w, "d", GROVE_ANY_POS));
@@ -194,7 +194,7 @@ static void a_replaced_file_is_stale_until_we_look(void **state)
 	FAILS(GROVE_ESTALE, grove__log_replace(w->log, 0, str("OLD 1"), GROVE_SYNC_NONE, &w->d));
 	FAILS(GROVE_ESTALE, grove__log_rewrite(w->log, NULL, NULL, GROVE_ANY_POS, 0, &w->d));
 	assert_file(w->path, "new\n");
-	/* the old bytes are still ours to read */
+	/* the old bytes can still be read */
 	OK(grove__log_fetch(w->log, 6, 0, buf, 5, &w->d));
 	assert_memory_equal(buf, "old 2", 5);
 	OK(look(w));
@@ -249,7 +249,7 @@ static void what_happens_right_after_an_append_is_noticed(void **state)
 	struct world *w = *state;
 	char moved[320];
 
-	/* replaced or removed: at once */
+	/* a file that is replaced or removed is noticed at once */
 	have(w, "old\n");
 	OK(add(w, "1", 4));
 	replace_file(w, "new\n");
@@ -259,7 +259,7 @@ static void what_happens_right_after_an_append_is_noticed(void **state)
 	assert_file(w->path, "new\n1\n");
 	assert_int_equal(unlink(w->path), 0);
 	FAILS(GROVE_ESTALE, add(w, "lost?", GROVE_ANY_POS));
-	/* moved away, which leaves it as many names: before long */
+	/* a file that is moved away, and keeps its number of names, is noticed before long */
 	have(w, "old\n");
 	OK(add(w, "1", 4));
 	snprintf(moved, sizeof(moved), "%s.bak", w->path);
@@ -283,7 +283,7 @@ static void a_removed_file_is_not_revived(void **state)
 	FAILS(GROVE_ESTALE, add_synced(w, "b"));
 	FAILS(GROVE_ESTALE, grove__log_rewrite(w->log, NULL, NULL, GROVE_ANY_POS, 0, &w->d));
 	assert_dir(w->dir, "");
-	/* made again by its agent: we go on with that */
+	/* its agent has created it again: the handle continues with the new file */
 	file_make(w->path, "again\n");
 	OK(look(w));
 	assert_int_equal(w->stat.generation, 1);
@@ -301,7 +301,7 @@ static void a_file_replaced_by_something_else_is_damaged(void **state)
 	assert_int_equal(mkdir(w->path, 0700), 0);
 	FAILS(GROVE_EDAMAGED, look(w));
 	said(w, "directory", w->path);
-	/* what we had stays readable */
+	/* what was there before can still be read */
 	OK(grove__log_fetch(w->log, 0, 0, buf, 1, &w->d));
 	assert_int_equal(buf[0], 'a');
 	assert_int_equal(rmdir(w->path), 0);
@@ -338,7 +338,7 @@ static void a_truncation_is_noticed_by_an_append_too(void **state)
 	have(w, "one\ntwo\nthree\n");
 	OK(look(w));
 	assert_int_equal(truncate(w->path, 4), 0);
-	/* grown beyond the old size by the time anybody looks */
+	/* it has grown beyond the old size before anybody looks */
 	OK(add(w, "a line that is longer than what was cut off", GROVE_ANY_POS));
 	OK(look(w));
 	assert_int_equal(w->stat.generation, 1);
@@ -371,7 +371,7 @@ static void a_short_write_is_finished(void **state)
 	assert_int_equal(w->out.pos, 7);
 	assert_int_equal(w->out.tail, 18);
 	assert_file(w->path, "a\ntorn\n0123456789\n");
-	/* all of them, down to the last byte */
+	/* all writes come up short, down to the last byte */
 	fail_at("write", 0, GROVE__SYS_SHORT);
 	plan.nth = 1;
 	plan.err_after = GROVE__SYS_SHORT;
@@ -405,7 +405,7 @@ static void a_write_that_fails_leaves_the_file_as_it_was(void **state)
 				assert_int_equal(calm(), 1 + after_short);
 				said(w, "nothing was stored", w->path);
 				assert_file(w->path, starts[k]);
-				/* and the next one goes as if nothing had been */
+				/* and the next append works as if nothing had happened */
 				OK(add(w, "next", strlen(starts[k])));
 				assert_int_equal(w->out.pad, k == 1);
 			}
@@ -434,7 +434,7 @@ static void a_part_that_stays_makes_the_tail_unknown(void **state)
 	grove__sys_fault = NULL;
 	said(w, "could not be undone", w->path);
 	assert_file(w->path, "a\n01234");
-	/* the next append closes it */
+	/* the next append ends the incomplete line */
 	OK(add(w, "next", GROVE_ANY_POS));
 	assert_file(w->path, "a\n01234\nnext\n");
 }
@@ -460,7 +460,7 @@ static int short_then_foreign_then_full(const char *call)
 {
 	int f = short_then_foreign(call);
 
-	/* the first is short; the second one fails, after the others came in */
+	/* the first write comes up short; the second one fails, after the others have appended */
 	return strcmp(call, "write") || f ? f : ENOSPC;
 }
 
@@ -502,14 +502,14 @@ static void an_append_fails_cleanly_at_every_call(void **state)
 		if (rc) {
 			struct grove_buf b = file_bytes(w->path);
 
-			/* the tail is unknown, but nothing of the old is gone */
+			/* the end is unknown, but none of the old lines is gone */
 			assert_int_equal(rc, GROVE_EIO);
 			assert_int_equal(w->d.code, rc);
 			assert_true(b.len >= 6);
 			assert_memory_equal(b.ptr, "a\ntorn", 6);
 			grove__buf_release(&b);
 		} else {
-			/* a lock that cannot be had */
+			/* the lock cannot be taken */
 			assert_file(w->path, "a\ntorn\nline\n");
 		}
 	}
@@ -539,14 +539,14 @@ static void after_a_failed_sync_every_sync_refuses(void **state)
 		FAILS(GROVE_EIO, add_synced(w, "c"));
 		assert_int_equal(calm(), 1);
 		said(w, "cannot sync", w->path);
-		/* the system may have dropped the pages: asking again would be told "yes" */
+		/* the system may have dropped the pages: a second sync would falsely succeed */
 		fail_at("fdatasync", 0, 0);
 		FAILS(GROVE_EIO, grove__log_sync(w->log, &w->d));
 		said(w, "an earlier sync failed", w->path);
 		FAILS(GROVE_EIO, add_synced(w, "d"));
 		FAILS(GROVE_EIO, grove__log_sync(w->log, &w->d));
 		assert_int_equal(calm(), 0);
-		/* another handle may try its own luck */
+		/* another handle may try again */
 		grove__log_close(w->log);
 		OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 		OK(add_synced(w, "e"));
@@ -577,12 +577,12 @@ static void a_new_file_has_its_name_synced_too(void **state)
 	OK(grove__log_sync(w->log, &w->d));
 	in_place = calm();
 	assert_int_equal(in_place, 1);
-	/* once */
+	/* only once */
 	fail_at("fsync", 0, 0);
 	OK(add_synced(w, "b"));
 	assert_int_equal(calm(), 0);
 	grove__log_close(w->log);
-	/* a directory that was made for it has a name as well */
+	/* a directory that was created for the log has a name to sync as well */
 	OK(grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d));
 	fail_at("fsync", 0, 0);
 	OK(add_synced(w, "a"));
@@ -636,7 +636,7 @@ static int synced_by_threads(struct world *w, unsigned nr, int nth, int err, uns
 	pthread_t thread[WRITERS];
 
 	have(w, "header\n");
-	/* a disk that takes its time: those who come meanwhile share the next sync */
+	/* a slow disk: threads that come in the meantime share the next sync */
 	fail_at("fdatasync", nth, err);
 	if (!nth)
 		plan.meanwhile = nap;
@@ -667,9 +667,9 @@ static void threads_that_append_at_once_share_a_sync(void **state)
 		lines += b.ptr[i] == '\n';
 	grove__buf_release(&b);
 	assert_int_equal(lines, 1 + WRITERS * EACH);
-	/* every thread waits for its own line: at least as many as one thread makes */
+	/* every thread waits for its own line: at least as many syncs as one thread makes */
 	assert_in_range(syncs, EACH, WRITERS * EACH / 4);
-	/* alone, each append has one of its own */
+	/* with one thread, each append has a sync of its own */
 	assert_int_equal(synced_by_threads(w, 1, 0, 0, &failed), EACH);
 }
 
@@ -710,7 +710,7 @@ static void a_failed_sync_is_told_to_all_who_wait(void **state)
 
 /* -------------------------------------------------------------- processes */
 
-/* In a child, with a handle of its own: 200 lines. 0 if all went well. */
+/* In a child process, appends 200 lines with a handle of its own. Returns 0 if all went well. */
 static int child_appends(struct world *w, unsigned number)
 {
 	struct grove_store_log *log;
@@ -725,7 +725,7 @@ static int child_appends(struct world *w, unsigned number)
 
 		snprintf(line, sizeof(line), "%u %u %*u", number, i, (int)(i * number % 100), i);
 		rec.line = str(line);
-		/* with and without a look first */
+		/* with and without reading first */
 		do {
 			struct grove_store_log_stat st;
 
@@ -785,14 +785,14 @@ static void a_file_that_never_got_a_line_is_removed(void **state)
 
 	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	assert_dir(w->dir, "a.jsonl ");
-	/* an append that fails is no line */
+	/* a failed append leaves no line */
 	fail_at("write", 0, ENOSPC);
 	FAILS(GROVE_EFULL, add(w, "a", 0));
 	calm();
 	grove__log_close(w->log);
 	w->log = NULL;
 	assert_dir(w->dir, "");
-	/* one that was there before stays, empty as it is */
+	/* a file that was there before stays, although it is empty */
 	have(w, "");
 	grove__log_close(w->log);
 	w->log = NULL;
@@ -810,7 +810,7 @@ static void a_new_file_that_others_filled_or_replaced_is_kept(void **state)
 	assert_file(w->path, "foreign\n");
 	assert_int_equal(unlink(w->path), 0);
 	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
-	/* another empty one in its place, ours has a name elsewhere */
+	/* another empty file is in its place, and ours has a name elsewhere */
 	{
 		char moved[320];
 
@@ -934,7 +934,7 @@ static void what_we_may_not_touch_is_refused_with_a_reason(void **state)
 	assert_int_equal(chmod(w->path, 0444), 0);
 	be_nobody();
 	refuses(w, key, GROVE_STORE_WRITE, GROVE_EACCESS, "Permission denied", "a.jsonl");
-	/* reading it is fine */
+	/* reading it is allowed */
 	be_nobody();
 	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_READ, &w->d));
 	be_ourselves();
@@ -989,7 +989,7 @@ static void a_name_that_is_too_long_is_refused(void **state)
 	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_STORE_READ, &w->d));
 }
 
-/* A line of 2.5 MiB that is appended from another log, piece by piece. */
+/* A line of 2.5 MiB is appended from another log, piece by piece. */
 static void a_long_line_is_appended_whole_or_not_at_all(void **state)
 {
 	static const struct {

@@ -30,7 +30,7 @@ static void expect_append(struct grove_watch *x, const char *id)
 	assert_string_equal(e.entry_id, id);
 }
 
-/* Appends are told although `call` fails with `err` for ever. */
+/* Asserts that appends are reported although `call` always fails with `err`. */
 static void assert_polls(struct world *w, const char *call, int err)
 {
 	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
@@ -45,7 +45,7 @@ static void assert_polls(struct world *w, const char *call, int err)
 	expect_append(x, id);
 	id = user(w, s, "two");
 	expect_append(x, id);
-	/* and once it does report, that is used */
+	/* and once the system does report changes, that is used */
 	all_is_well();
 	assert_int_equal(grove_watch_next(x, 500, &e), 1);
 	id = user(w, s, "three");
@@ -81,7 +81,7 @@ static void without_descriptors_there_is_no_set_but_a_reason(void **state)
 	}
 }
 
-/* A look that fails is told, and made up for later. */
+/* If reading fails once, the error is reported, and what was missed is reported later. */
 static void a_look_that_fails_loses_nothing(void **state)
 {
 	struct world *w = *state;
@@ -103,7 +103,7 @@ static void a_look_that_fails_loses_nothing(void **state)
 
 /*
  * A store that answers late once, as a cluster does that has just lost a node. What
- * comes while it does must not wait for a multiple of that.
+ * happens in the meantime must not be delayed by several times as much.
  */
 static struct {
 	struct grove_store_ops ops;
@@ -173,7 +173,7 @@ static void one_late_answer_is_not_paid_for_tenfold(void **state)
 	OK(w, watch_one(w->g, grove_session_id(once.s), GROVE_REV_NOW, &x));
 	assert_int_equal(grove_watch_next(x, 0, &e), 1);
 	once.late = true;
-	/* one call: a caller that comes again asks at once */
+	/* in one call: a caller that calls again would ask the store at once */
 	assert_int_equal(grove_watch_next(x, 4000, &e), 0);
 	assert_int_equal(e.kind, GROVE_EVENT_APPEND);
 	assert_string_equal(e.entry_id, once.id);

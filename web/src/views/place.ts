@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ZOOMS } from '../model/rail.ts';
 import { formatRoute, type Route } from '../model/route.ts';
-import { go, say } from '../state/app.ts';
+import { go, route, say } from '../state/app.ts';
 import type { SessionState } from '../state/session.ts';
 import type { Place } from './feed.ts';
 import { FILTERS } from './rail.tsx';
@@ -56,6 +56,7 @@ export function usePlace(
   const reading = useReading(session, {
     follow: !r.entry && !r.query.has('leaf'),
     placed,
+    address: () => (route.value.page === 'session' ? route.value.entry : null),
     say,
   });
 

@@ -28,6 +28,8 @@ export interface ReadingOptions {
   // The place changed: the mark moved along the path, it jumped on the path, or another branch is to be looked at.
   // The page shows that branch, and selects the entry.
   placed: (entry: string | null, how: 'moved' | 'jumped' | 'viewed') => void;
+  // The entry of the address, which the page may not show yet.
+  address?: () => string | null;
   say: (text: string) => void;
 }
 
@@ -78,8 +80,10 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     });
 
   const rows = session.visibleEntries.value.rows;
+  // Where one is: keys that follow each other quickly come before the page has caught up.
+  const here = (): string | null => session.selectedEntryId.value ?? o.address?.() ?? null;
   const rowAt = (): number => {
-    const i = session.skeleton.index.get(session.selectedEntryId.value ?? '');
+    const i = session.skeleton.index.get(here() ?? '');
     return i === undefined ? rows.length - 1 : (session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1);
   };
   const moveTo = (k: number): void => {
@@ -106,7 +110,7 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     if (k >= 0) moveTo(k);
   };
   const chosen = (): number | null =>
-    session.skeleton.index.get(session.selectedEntryId.value ?? session.sessionMeta.value?.leafEntryId ?? '') ?? null;
+    session.skeleton.index.get(here() ?? session.sessionMeta.value?.leafEntryId ?? '') ?? null;
   const toFork = (d: 1 | -1): void => {
     const s = session.skeleton;
     for (let at = chosen() ?? -1; at >= 0; at = s.parent[at]!) {
@@ -131,7 +135,7 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
       o.say('Nothing is searched for. / searches.');
       return;
     }
-    const at = h.findIndex((x) => x.entryId === session.selectedEntryId.value);
+    const at = h.findIndex((x) => x.entryId === here());
     view(h[at < 0 && d < 0 ? h.length - 1 : (at + d + h.length) % h.length]!.entryId);
   };
   const toEnd = (): void => {

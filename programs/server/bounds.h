@@ -35,14 +35,23 @@
 #define IDS_MAX 400u                 /* ids in one request */
 #define RANGES_MAX 64u               /* ranges of lines in one request */
 
+/* --- work --- */
+#define JOBS_MAX 2048u               /* requests that wait for a thread */
+#define WAITING_MAX 64u              /* threads that wait; for each, another one is started */
+#define STORE_WAITING_MAX 24u        /* requests that wait for one store */
+#define COPY_MAX (256u << 20)        /* a longer session is not copied, and keeps its directory */
+
 /* --- replies; one that is a page of something larger is limited in bytes --- */
 #define PAGE_BYTES (1u << 20)
 #define STREAM_ROOM (1u << 20)       /* how much of a long reply may be unsent */
+#define STREAM_PATIENCE_MS 60000     /* how long a client may read nothing of it */
 #define GZIP_LEAST 1024u             /* a shorter reply is not compressed */
 #define TEXT_BYTES 8192u             /* of each text, unless the request says otherwise … */
 #define TEXT_BYTES_MAX (256u << 10)  /* … up to this */
 #define TEXT_RANGE 65536u            /* of one range of a text */
 #define HEAD_MAX 240u                /* bytes of a message where only its beginning is asked for */
+#define PREVIEW_MAX 400u             /* characters of an entry in a tree … */
+#define PREVIEW_TURNS 120u           /* … and of a turn, unless the request says otherwise */
 #define DIFFERING_MAX 100            /* ids of entries that differ */
 #define STORES_MAX 256u
 

@@ -11,8 +11,6 @@
 
 #include "server.h"
 
-#define STREAM_PATIENCE_MS 60000   /* how long a client may read nothing */
-
 enum stream_flags {
 	STREAM_GZIP = 1
 };

@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREVIEW_MAX 400u
-#define PREVIEW_TURNS 120u
 #define CHARACTER_MAX 4u     /* bytes */
 
 /* ------------------------------------------------------------------ columns */

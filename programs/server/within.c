@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer session is not copied, and keeps its directory. */
-#define COPY_MAX (256u << 20)
-
 struct rehearsal {
 	struct request *r;
 	struct grove *g;                /* its store is in memory */

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOBS_MAX 2048u
-#define WAITING_MAX 64u
-#define STORE_MAX 24u     /* requests that wait for one store */
-
 /* A store elsewhere, and the requests that need it now. */
 struct afar {
 	struct afar *next;
@@ -309,7 +305,7 @@ int pool_wait_for_store(struct worker *w, const char *store)
 		return 0;
 	pthread_mutex_lock(&p->lock);
 	a = afar_of(p, store);
-	if (!a || a->nr == STORE_MAX || (a->nr >= p->wanted / 2 && wait_begin(w))) {
+	if (!a || a->nr == STORE_WAITING_MAX || (a->nr >= p->wanted / 2 && wait_begin(w))) {
 		rc = -1;
 	} else {
 		a->nr++;
